@@ -478,6 +478,10 @@ FILE_POLL_SECONDS: Final = 1.0
 FILE_LOOK_SECONDS: Final = 10.0
 """How often every file is polled, watched or not: notifications can be lost."""
 
+FILE_UNWRITTEN_SECONDS_MAX: Final = 60.0
+"""The longest pause before a state file that cannot be written is tried again: each attempt writes
+and flushes a draft beside it."""
+
 FILE_CORRECTIONS_MAX: Final = 20
 """How often muster corrects its own fields in a state file within `FILE_CORRECTIONS_SECONDS`: more
 than any person edits, and few enough that a second program that corrects it too costs nothing."""

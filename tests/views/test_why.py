@@ -96,6 +96,14 @@ def test_why_names_the_last_sign_of_a_loop_that_nothing_confirms(tmp_path: Path)
     assert events == ["state_transition"]
 
 
+def test_why_names_the_last_warning_about_an_agent(tmp_path: Path) -> None:
+    """Issue 15: a state file that cannot be written was told nowhere but in the log."""
+    warnings = [c.LogWarning(text=f"{each} cannot be written", seat=ADA) for each in ("a", "b")]
+    play(tmp_path, *TWO_AGENTS, *warnings, c.LogWarning(text="of another", seat=BO))
+    assert told(tmp_path, "ada")["last warning: b cannot be written"] == ["warning_logged"]
+    assert sum(title.startswith("last warning") for title in told(tmp_path, "ada")) == 1
+
+
 # ── why an agent does not get the turn ────────────────────────────────────────────────────────────
 
 

@@ -15,6 +15,7 @@ from muster.machines.events import (
     Event,
     StateTransition,
     TurnsPassed,
+    WarningLogged,
 )
 from muster.machines.identity.wake_words import wake_line
 from muster.machines.kernel.sentences import sentence
@@ -39,6 +40,7 @@ RECENT: Final = 500
 TRANSITIONS: Final = frozenset({"state_transition"})
 ANSWERS: Final = frozenset({"approval_answered"})
 PASSED: Final = frozenset({"turns_passed"})
+WARNINGS: Final = frozenset({"warning_logged"})
 LEFT: Final = frozenset({"member_left"})
 TAKEN_AWAY: Final = (
     "a person took its turn away. What it was handed until then counts as read, and is not handed"
@@ -121,6 +123,7 @@ def of_agent(team: Team, agent: Agent) -> Reading[list[Explanation]]:
             if scope is not None:
                 newest.setdefault(scope, (event, event.fact.target))
     found: list[Explanation] = [*(yield from _not_running(team, agent))]
+    found += yield from _last_warning(team, agent)
     for scope, (event, target) in newest.items():
         found.append(Explanation(f"{agent.id}, ", f"{scope}: {target}", (yield from _chain(event))))
     found += yield from _last_wake(agent)
@@ -132,6 +135,17 @@ def of_agent(team: Team, agent: Agent) -> Reading[list[Explanation]]:
     for asked in agent.approvals:
         found += yield from of_approval(asked.id)
     return found
+
+
+def _last_warning(team: Team, agent: Agent) -> Reading[list[Explanation]]:
+    """The newest warning about the agent since muster started: of its state file, for example."""
+    where = LogFilter(types=WARNINGS, seat=agent.seat)
+    for stored in (yield LogRead(0, 1, where, backwards=True)):
+        event = decode(stored.data)
+        if isinstance(event.fact, WarningLogged) and event.session_id == team.boot:
+            title = f"last warning: {event.fact.text}"
+            return [Explanation(f"{agent.id}, ", title, (yield from _chain(event)))]
+    return []
 
 
 def _last_wake(agent: Agent) -> Reading[list[Explanation]]:

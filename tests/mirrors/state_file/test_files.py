@@ -16,6 +16,7 @@ import pytest
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.system import SystemClock
 from muster.engine.tasks import background
+from muster.limits import FILE_UNWRITTEN_SECONDS_MAX
 from muster.machines.commands import (
     EnrollAgent,
     ReportSessionEnded,
@@ -447,7 +448,8 @@ async def read_only_scene(folder: Path) -> None:
         await desk.until(lambda: desk.run.desired is RUN_ONCE)
         desk.path.parent.chmod(0o755)
         await desk.until_states("run_once", "continuous")
-        assert len(await desk.warnings()) == 2
+        said = [each for each in await desk.warnings() if "again" not in each]
+        assert len(said) == 2
         await desk.want(PAUSE)
         await desk.session_ends()
         await desk.until_states("pause", "pause")
@@ -460,6 +462,28 @@ def test_a_read_only_folder_is_said_once_wishes_count_and_all_is_well_when_it_is
         subprocess.run(
             [sys.executable, "-c", READ_ONLY, folder], check=True, timeout=4 * WAIT_SECONDS
         )
+
+
+def test_a_file_that_stays_unwritable_is_tried_less_and_less_and_said_once(desk: Desk) -> None:
+    """Issue 15: an immutable file was tried every second, each time with a draft beside it."""
+
+    async def scene() -> None:
+        await desk.prepare()
+        link = state_file_link.StateFileLink(desk.dispatcher, desk.clock, ADA, desk.path)
+        refused = OSError(1, "Operation not permitted")
+        pauses = [await link.not_written(refused) for _ in range(9)]
+        assert pauses == sorted(pauses)
+        assert (pauses[0], pauses[-1]) == (1.0, FILE_UNWRITTEN_SECONDS_MAX)
+        [said] = await desk.warnings()
+        assert "agent_state.json cannot be written: Operation not permitted. The log has" in said
+        for _ in range(2):
+            await link.written()
+        assert [each for each in await desk.warnings() if "again" in each] == [
+            f"{desk.path} can be written again"
+        ]
+        assert await link.not_written(refused) == pauses[0]
+
+    run(scene())
 
 
 def test_a_note_that_is_a_book_is_cut_in_the_log_and_whole_in_the_file(desk: Desk) -> None:

@@ -30,6 +30,7 @@ from muster.mirrors.state_file.document import (
 )
 from muster.mirrors.state_file.link import (
     CORRECTING,
+    WRITING,
     StateFileContent,
     StateFileLink,
     look,
@@ -43,7 +44,6 @@ KEPT_MAX: Final = 20
 """How many malformed contents are kept beside a file; then the last is replaced."""
 
 READING: Final = "reading"
-WRITING: Final = "writing"
 UNKNOWN: Final = "unknown"
 
 _DONE: Final = tuple(f"{mode} {Outcome.COMPLETED}" for mode in ONE_SHOTS)
@@ -167,7 +167,7 @@ class StateFileAgent:
         try:
             exchanged = await self._link.exchange(change)
         except OSError as error:
-            await self._link.warn(WRITING, f"{self._link.path} cannot be written: {error.strerror}")
+            await self._link.not_written(error)
         else:
             self._stamp = exchanged.stamp or self._stamp
 
@@ -197,9 +197,8 @@ class StateFileAgent:
         except FileNotFoundError:
             return 0.0
         except OSError as error:
-            await self._link.warn(WRITING, f"{self._link.path} cannot be written: {error.strerror}")
-            return 1.0
-        self._link.clear(WRITING)
+            return await self._link.not_written(error)
+        await self._link.written()
         written, self._stamp = exchanged.content, exchanged.stamp or self._stamp
         found = parse(written)
         if isinstance(found, MalformedContent):

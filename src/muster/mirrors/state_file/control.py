@@ -13,7 +13,7 @@ from muster.machines.ids import agent_actor, person
 from muster.machines.run_control.modes import ONE_SHOTS
 from muster.machines.state import RunControl
 from muster.machines.vocabulary import RunMode
-from muster.mirrors.state_file.agent import FILE, READING, UNKNOWN, WRITING
+from muster.mirrors.state_file.agent import FILE, READING, UNKNOWN
 from muster.mirrors.state_file.document import (
     DESIRED,
     NOTE,
@@ -27,6 +27,7 @@ from muster.mirrors.state_file.document import (
     timestamp,
 )
 from muster.mirrors.state_file.link import (
+    WRITING,
     StateFileContent,
     StateFileLink,
     short_name,
@@ -210,9 +211,8 @@ class StateFileController:
         except FileNotFoundError:
             return 0.0
         except OSError as error:
-            await self._link.warn(WRITING, f"{self._link.path} cannot be written: {error.strerror}")
-            return 1.0
-        self._link.clear(WRITING)
+            return await self._link.not_written(error)
+        await self._link.written()
         if done.late is None:
             return 0.0  # somebody else wrote in between
         self._note_written(done.content, run)

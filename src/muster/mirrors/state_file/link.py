@@ -24,9 +24,11 @@ from muster.limits import (
     FILE_CORRECTIONS_MAX,
     FILE_CORRECTIONS_SECONDS,
     FILE_SETTLE_SECONDS,
+    FILE_UNWRITTEN_SECONDS_MAX,
     NAME_CHARS_MAX,
     NOTE_CHARS_MAX,
 )
+from muster.machines.backoff import pause_s
 from muster.machines.commands import Command, SetDesired
 from muster.machines.ids import MUSTER, SeatId
 from muster.machines.state import Agent, RunControl
@@ -40,6 +42,7 @@ from muster.mirrors.state_file.memory import FOLDER, WishMemory
 
 log = logging.getLogger(__name__)
 
+WRITING: Final = "writing"
 REMEMBERING: Final = "remembering"
 CORRECTING: Final = "correcting"
 IN_USE: Final = "in use"
@@ -99,6 +102,9 @@ class StateFileLink(LinkedFile[DisplacedFile]):
         """The generation of the log's wish when muster began to follow the file."""
 
         self.memory = WishMemory(None if home is None else home / FOLDER, seat, path)
+        self._unwritten = 0
+        """Attempts to write the file that failed since the last one that did not."""
+
         self._corrections: deque[float] = deque()
         self._lock: FileLock | None = None
 
@@ -154,6 +160,26 @@ class StateFileLink(LinkedFile[DisplacedFile]):
             await self.warn(REMEMBERING, text)
         else:
             self.clear(REMEMBERING)
+
+    # ── a file that cannot be written ─────────────────────────────────────────────────────────────
+
+    async def not_written(self, error: OSError) -> float:
+        """Say once that the file cannot be written; the seconds until the next attempt.
+
+        They grow: a file that was made immutable stays so for hours, and each attempt writes and
+        flushes a draft. A change of its mode or of the log is an attempt at once.
+        """
+        self._unwritten += 1
+        what = f"{self.path} cannot be written: {error.strerror}"
+        await self.warn(WRITING, f"{what}. The log has what is desired, and muster obeys that")
+        return pause_s(self._unwritten, most_s=FILE_UNWRITTEN_SECONDS_MAX)
+
+    async def written(self) -> None:
+        """The file could be written; that is said where it could not be before."""
+        if self._unwritten:
+            self._unwritten = 0
+            self.clear(WRITING)
+            await self.report(f"{self.path} can be written again")
 
     # ── the file ──────────────────────────────────────────────────────────────────────────────────
 
