@@ -78,6 +78,15 @@ class Inside:
         """Wait until a call of an agent has arrived and waits for its answer."""
         self._do(self._until_called(self.agent(name).seat))
 
+    def until_silent(self, name: str) -> None:
+        """Wait until no call of an agent waits for its answer."""
+        self._do(self._until_silent(self.agent(name).seat))
+
+    async def _until_silent(self, seat: SeatId) -> None:
+        async with asyncio.timeout(WAIT_SECONDS):
+            while self._muster.presence.is_calling(seat):  # noqa: ASYNC110  # calls tell nobody
+                await asyncio.sleep(0)
+
     async def _until_called(self, seat: SeatId) -> None:
         async with asyncio.timeout(WAIT_SECONDS):
             while not self._muster.presence.is_calling(seat):  # noqa: ASYNC110  # calls tell nobody

@@ -218,6 +218,16 @@ GUIDES: Mapping[str, Guide] = {
         given={"worktrees/builder/build.sh": REPORTS},
         server=False,
     ),
+    "docs/guides/mcp.md": Guide(
+        {
+            "pip install": Leave("it installs from PyPI"),
+            '{"mcpServers":': Parse(),
+            "import asyncio, os": Write("nia.py"),
+            "muster agent register Nia": Shell(
+                until={"muster watch": "I have read: Is the plan ready?"}
+            ),
+        },
+    ),
     "docs/guides/permissions.md": Guide(
         {
             "muster permit": Shell(

@@ -20,9 +20,9 @@ from tests.live import Server, live
 from tests.waits import SLOW_SECONDS
 
 SCHEMATHESIS = str(Path(sys.executable).with_name("schemathesis"))
-NOT_FUZZED = ("/api/events", "/api/agents/{name}/next", "/api/shutdown")
-"""Two answer when something happens, which no fuzzer waits for, and one ends the server. They have
-tests of their own."""
+NOT_FUZZED = ("/api/events", "/api/agents/{name}/next", "/api/shutdown", "/mcp")
+"""Two answer when something happens, which no fuzzer waits for, one ends the server, and one speaks
+a protocol of its own. They have tests of their own."""
 
 
 @pytest.fixture(scope="module")

@@ -34,6 +34,7 @@ NOT_KEPT = {
     ("DELETE", "/api/settings/agents/{name}"): "a second removal is refused: it is not in the file",
     ("POST", "/api/settings/agents/{name}/rename"): "a second rename is refused: it has the name",
     ("POST", "/api/seen"): "what was seen twice was seen",
+    ("POST", "/mcp"): "a tool call has no key; each request that a tool makes has its own",
     ("POST", "/api/delegation/queue"): "carries out what is in the queue, each message once",
 }
 """Routes that are not among the cases, with the reason."""

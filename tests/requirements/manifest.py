@@ -916,6 +916,42 @@ SERVICES = (
     ),
 )
 
+MCP = (
+    Promise(
+        "Any program that speaks MCP has the team's tools, as the caller that its token names.",
+        {
+            "mcp/test_tools.py": [
+                "test_each_role_is_told_of_the_tools_that_it_may_use",
+                "test_a_tool_of_another_role_does_not_exist",
+                "test_an_agent_takes_its_turn_speaks_and_ends_it",
+                "test_an_operator_starts_and_stops_agents",
+            ],
+            "mcp/test_resources.py": [
+                "test_the_team_its_channels_and_transcripts_are_resources",
+            ],
+            "mcp/test_stdio.py": [
+                "test_a_token_makes_the_program_that_agent_which_leaves_with_it",
+                "test_a_turn_is_kept_while_a_model_thinks",
+            ],
+        },
+    ),
+    Promise(
+        "A tool of MCP may do no more than a request over HTTP with the same token.",
+        {
+            "mcp/test_tools.py": [
+                "test_an_agent_that_speaks_out_of_turn_is_refused",
+                "test_a_private_channel_does_not_exist_for_others",
+                "test_an_agent_whose_token_is_revoked_waits_no_longer",
+            ],
+            "http/mcp/test_answering.py": [
+                "test_a_caller_without_a_token_or_with_a_wrong_one_is_refused",
+                "test_a_foreign_origin_or_host_is_refused",
+                "test_a_huge_body_is_refused",
+            ],
+        },
+    ),
+)
+
 EDGES = (
     Promise(
         "A wrong setting is reported with its file, its line and a remedy.",
@@ -3059,6 +3095,7 @@ PROMISES = (
     *DELEGATION,
     *LOG,
     *SERVICES,
+    *MCP,
     *EDGES,
     *WHO_MAY,
     *NEEDS,

@@ -29,6 +29,8 @@ from muster.http.routing import EVERYBODY, Route
 from muster.machines import commands, documents, events, handover, policies, vocabulary
 from muster.machines.commands import COMMANDS
 from muster.machines.events import FACTS, Fact
+from muster.mcp import resources
+from muster.mcp.tools import TOOLS
 from tests.tidy.source import ROOT
 
 COMMAND = "python -m tests.tidy.reference"
@@ -117,6 +119,29 @@ KINDS: dict[type[MusterError], str] = {
 }
 
 
+MCP_INTRO = """\
+muster speaks the Model Context Protocol: over streamable HTTP at `/mcp` of a running server, and
+over stdin and stdout with [`muster mcp`](cli.md#muster-mcp). The [guide](../guides/mcp.md) shows
+how to connect programs.
+
+**Revisions.** Clients that begin with `initialize` (revisions 2024-11-05 to 2025-11-25) and clients
+that send each request by itself (2026-07-28). There are no sessions in either.
+
+**Identity.** The token of a request is the caller: an agent's token is that agent. No tool takes
+the name of its caller. A caller is told of the tools that its role may use; others do not exist for
+it. `GET /mcp` and `DELETE /mcp` are a 405: nothing is sent outside of an answer.
+
+**Errors.** A tool that fails answers with `isError`, the sentence as its first text and the problem
+document ([errors.md](errors.md)) as its second. A resource or a prompt that fails is an error of
+the protocol with the problem document as its `data`. Tokens, hosts, origins, rates and the size of
+a request are checked as on [every route](http.md).
+
+**Retries.** A call of a tool has no idempotency key: a client that repeats a call acts twice.
+
+**Prompts.** `wake` is what an agent is told when it wakes; `agent` names it, and an agent may leave
+its own name out."""
+
+
 def pages() -> dict[Path, str]:
     """The content of every generated page."""
     return {
@@ -124,6 +149,7 @@ def pages() -> dict[Path, str]:
         REFERENCE / "commands.md": _page("Commands", COMMANDS_INTRO, _commands()),
         REFERENCE / "errors.md": _page("Errors", ERRORS_INTRO, _errors()),
         REFERENCE / "http.md": _page("The HTTP API", HTTP_INTRO, _http()),
+        REFERENCE / "mcp.md": _page("MCP", MCP_INTRO, _mcp()),
     }
 
 
@@ -170,6 +196,27 @@ def _http() -> Iterator[str]:
     every = sorted(routes(), key=lambda route: (route.path, route.method))
     rows = [(f"`{each.method} {each.path}`", _callers(each), each.summary) for each in every]
     yield _table(("route", "for", "what it does"), rows)
+
+
+def _mcp() -> Iterator[str]:
+    yield "## Tools"
+    for each in TOOLS.values():
+        yield f"### `{each.name}`"
+        roles = ", ".join(sorted(each.may))
+        yield f"For: {roles}.\n\n{each.definition['description']}"
+        taken = each.definition["inputSchema"]["properties"]
+        rows = [_argument(name, each.definition["inputSchema"]) for name in taken]
+        if rows:
+            yield _table(("argument", "required", "what it is"), rows)
+    yield "## Resources"
+    rows = [(f"`{resources.TEAM}`", "The agents of the team, and whose turn it is.")]
+    rows += [(f"`{each.uri}`", each.description) for each in resources.KINDS]
+    yield _table(("URI", "what it is"), rows)
+
+
+def _argument(name: str, schema: dict[str, Any]) -> tuple[str, str, str]:  # any JSON
+    required = "yes" if name in schema["required"] else ""
+    return f"`{name}`", required, schema["properties"][name].get("description", "")
 
 
 def _callers(route: Route) -> str:

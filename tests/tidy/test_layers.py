@@ -136,15 +136,22 @@ ROOMS: dict[str, Room] = {
         ),
         "hooks are answered from the open team",
     ),
+    "muster.mcp": Room(
+        (*GROUND, *WORDS, "muster.client", "muster.views.answers", "muster.views.problems"),
+        "a tool makes requests of the client, and decides nothing",
+    ),
     "muster.http": Room(
         (
             *CORE,
             *STORE_READERS,
             "muster.attachments",
+            "muster.client.requests",
             "muster.delegation",
             "muster.engine",
             "muster.identity",
             "muster.inbox",
+            "muster.mcp.calls",
+            "muster.mcp.serving",
             "muster.permissions",
             "muster.reloading",
             "muster.routing",
@@ -169,6 +176,7 @@ ROOMS: dict[str, Room] = {
             "muster.engine",
             "muster.home",
             "muster.http",
+            "muster.mcp",
             "muster.permissions",
             "muster.reloading",
             "muster.routing",
@@ -213,6 +221,11 @@ class Door(NamedTuple):
 
 
 DOORS = (
+    Door(
+        ("muster.mcp.stdio",),
+        ("muster.engine.tasks",),
+        "heartbeats are sent beside the requests of a client, and end with them",
+    ),
     Door(
         ("muster.views.content.searching",),
         ("muster.store.words",),
@@ -424,6 +437,9 @@ class Keeper(NamedTuple):
 
 WIRE = Keeper(("muster",), "records and their encoding, everywhere")
 WEB = Keeper(("muster.http",), "one interface of several")
+MCP = Keeper(
+    ("muster.mcp.serving", "muster.mcp.stdio"), "one interface of several, an extra, loaded late"
+)
 CHANCE = Keeper(
     ("muster.engine.system", "muster.testing"), "time, ids and randomness come in through ports"
 )
@@ -444,7 +460,11 @@ KEEPERS = {
     "markdown_it": Keeper(
         ("muster.views.markdown",), "what agents write becomes HTML in one place"
     ),
-    "starlette": WEB,
+    "mcp": MCP,
+    "mcp_types": MCP,
+    "starlette": Keeper(
+        ("muster.http", "muster.mcp.serving"), f"{WEB.reason}; the SDK of MCP answers by it"
+    ),
     "tomlkit": Keeper(
         ("muster.settings.writing", "muster.templates"),
         "one module edits the settings file, one room makes it of a template",

@@ -88,6 +88,9 @@ VERBS: Final[Mapping[str, Verb]] = {
     "init": Verb("setup.init", SET_UP, "Write a starter settings file, or a team from a template."),
     "doctor": Verb("setup.doctor", SET_UP, "Check installation, home, settings, agents and log."),
     "claude-plugin": Verb("setup.claude_plugin", SET_UP, "Install muster's plugin in Claude Code."),
+    "mcp": Verb(
+        "setup.mcp", SET_UP, "Serve the team's tools over MCP, on standard input and output."
+    ),
     "service": Verb("setup.service", SET_UP, "Run the team as a systemd user service."),
     "diagram": Verb("setup.diagram", SET_UP, "Draw a state machine as a Mermaid diagram."),
     "completion": Verb("setup.completion", SET_UP, "Print a completion script for your shell."),

@@ -86,6 +86,12 @@ def log_line(entry: str) -> ApiRequest[DelegationView]:
     return ApiRequest(method="POST", path=path, answer=DelegationView, body={"entry": entry})
 
 
+def conversation(name: str) -> ApiRequest[ConversationView]:
+    """One conversation with its trace and files."""
+    path = api_path("conversations", name)
+    return ApiRequest(method="GET", path=path, answer=ConversationView)
+
+
 def conversations(limit: int | None = None) -> ApiRequest[ConversationList]:
     """Conversations with their traces and files."""
     path = api_path("conversations")

@@ -18,6 +18,7 @@ from muster.views.answers.agents import (
     AgentView,
     ApprovalList,
     Called,
+    CallerView,
     Imported,
     NewToken,
     OutputPage,
@@ -289,6 +290,11 @@ def tell(name: str, message: str) -> ApiRequest[Recorded]:
 # ── tokens ────────────────────────────────────────────────────────────────────────────────────────
 
 
+def me() -> ApiRequest[CallerView]:
+    """The identity that the token of the client stands for."""
+    return ApiRequest(method="GET", path=api_path("me"), answer=CallerView)
+
+
 def issue_token(role: Role, agent: str | None = None, note: str = "") -> ApiRequest[NewToken]:
     """Issue a token; its secret is in the answer, this once."""
     body = given(role=role, agent=agent, note=note)
@@ -558,14 +564,19 @@ def send(
     *,
     to: str | None = None,
     channel: str | None = None,
+    mode: str | None = None,
     reply_to: int | None = None,
     files: Sequence[str] = (),
 ) -> ApiRequest[Recorded]:
-    """Send a message to an agent, to a channel, or to the lead."""
+    """Send a message to an agent, to a channel, or to the lead.
+
+    `mode` is the effect on a turn in progress in the channel, in place of the channel's rule.
+    """
     body = given(
         message=message,
         targetAgent=to,
         channel=channel,
+        mode=mode,
         replyTo=reply_to,
         files=list(files) or None,
     )

@@ -9,20 +9,24 @@ document (`problems.py`).
 import logging
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
-from typing import Final, cast
+from typing import Final, TypeVar, cast
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from muster.client.requests import ApiRequest
 from muster.engine.dispatcher import Commit
 from muster.errors import MusterError
 from muster.http import openapi, problems, signin, static
 from muster.http.auth import AccessControl
 from muster.http.browser_sessions import BrowserSessions
 from muster.http.compression import compressed
+from muster.http.mcp import answering as mcp
+from muster.http.mcp.asking import inner_request
 from muster.http.parsing import parse_body, parse_query, read_body
 from muster.http.routes import (
     agents,
@@ -59,6 +63,8 @@ ANSWER_HEADERS: Final = {"cache-control": "no-store", "x-content-type-options": 
 _ENDS_OF_TOKENS: Final = frozenset({TokenRevoked, SessionEnd})
 """Facts that end tokens: a revocation, and the end of a session with its own token."""
 
+T = TypeVar("T")
+
 log = logging.getLogger(__name__)
 
 
@@ -69,7 +75,18 @@ def routes() -> tuple[Route, ...]:
 
 
 def _plain_routes() -> Iterator[Route]:
-    talking = (channels, turns, messages, files, search, exports, work, conversations, dialogues)
+    talking = (
+        channels,
+        turns,
+        messages,
+        files,
+        search,
+        exports,
+        work,
+        conversations,
+        dialogues,
+        mcp,
+    )
     showing = (static, state, costs, history, markdown, why, events)
     acting = (agents, settings, identity, memory, importing, runs, approvals, needs, tokens)
     for module in (health, signin, *acting, *talking, *showing):
@@ -131,6 +148,10 @@ class Api:
             return problems.bug()
 
     async def _handle(self, request: Request, present: ExitStack) -> ASGIApp:
+        route, answer = await self._answer(request, present)
+        return _response(route, request, answer)
+
+    async def _answer(self, request: Request, present: ExitStack) -> tuple[Route, Answer]:
         route, path = self._table.find(request.method, _raw_path(request))
         caller = self._access.admit(request, route, self._muster.team)
         if caller.seat is not None:
@@ -152,12 +173,21 @@ class Api:
             present=present,
             is_authorized=lambda: self._access.is_authorized(request, self._muster.team),
             long_polls=self._long_polls,
+            ask=partial(self._ask_for, request),
         )
         if route.answer is Recorded and (first := await call.first_try()) is not None:
-            return _response(route, request, Recorded(seq=first.seq, repeated=True))
+            return route, Recorded(seq=first.seq, repeated=True)
         work = route.handler(call, **arguments)
-        answer = await (call.unless_ended(work) if route.is_waiting else work)
-        return _response(route, request, answer)
+        return route, await (call.unless_ended(work) if route.is_waiting else work)
+
+    async def _ask_for(self, outer: Request, request: ApiRequest[T]) -> T:
+        """Answer a request within another one: as its caller, by the same checks and bounds.
+
+        Nothing is encoded: an answer is a struct of the type that the request names.
+        """
+        with ExitStack() as present:
+            _, answer = await self._answer(inner_request(outer, request), present)
+        return cast("T", answer)
 
     def _on_commit(self, commit: Commit) -> None:
         """End the streams and long polls of tokens that a commit has ended."""

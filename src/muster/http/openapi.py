@@ -13,10 +13,11 @@ import msgspec
 from starlette.responses import HTMLResponse, Response
 
 from muster.http.handbook import STYLE_DIGEST, handbook
-from muster.http.problems import MEDIA_TYPE, Problem
+from muster.http.problems import MEDIA_TYPE
 from muster.http.routing import EVERYBODY, SAFE, ApiCall, Route, route
 from muster.http.signin import NOTHING_ELSE, PAGE_HEADERS
 from muster.version import __version__
+from muster.views.problems import Problem
 
 Schema = dict[str, Any]  # JSON Schema and OpenAPI: any JSON value
 Refs = dict[type, str]

@@ -43,10 +43,12 @@ from muster.machines.ids import SeatId, name_key
 from muster.machines.keys import is_same_request, with_digest
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import Role
+from muster.mcp.calls import Asking
 from muster.store.base import Stored
 from muster.store.codec import decode
 from muster.team import Muster
 from muster.views.access import Access, access_of
+from muster.views.answers.agents import CallerView
 
 EVERYBODY: Final = frozenset(Role)
 OPERATOR: Final = frozenset({Role.OPERATOR})
@@ -80,6 +82,7 @@ class ApiCall:
 
     __slots__ = (
         "_present",
+        "ask",
         "browsers",
         "caller",
         "is_authorized",
@@ -102,11 +105,14 @@ class ApiCall:
         present: ExitStack,
         is_authorized: Callable[[], bool],
         long_polls: LongPolls,
+        ask: Asking,
     ) -> None:
         """Hold the parts. An agent that acts is present until `present` is closed.
 
-        `is_authorized` tells whether the token of the request is still valid.
+        `is_authorized` tells whether the token of the request is still valid, and `ask` sends
+        further requests of the same caller.
         """
+        self.ask = ask
         self.muster = muster
         self.streams = streams
         self.browsers = browsers
@@ -118,6 +124,13 @@ class ApiCall:
         """The idempotency key of a request that changes something."""
 
         self._present = present
+
+    @property
+    def identity(self) -> CallerView:
+        """The caller, as it is told to the caller itself."""
+        team, seat = self.muster.team, self.caller.seat
+        name = None if seat is None else team.agent(seat).id
+        return CallerView(role=self.caller.role, agent=name, human=team.human)
 
     @property
     def access(self) -> Access:

@@ -1,4 +1,4 @@
-"""Tokens over HTTP: the operator issues, lists and revokes them.
+"""Tokens over HTTP: the operator issues, lists and revokes them; each caller learns its identity.
 
 A secret is in one answer and nowhere else: the log has only its digest.
 """
@@ -6,13 +6,13 @@ A secret is in one answer and nowhere else: the log has only its digest.
 from muster.errors import SecretShown
 from muster.http.auth import new_token
 from muster.http.recording import record
-from muster.http.routing import OPERATOR, ApiCall, route
+from muster.http.routing import EVERYBODY, OPERATOR, ApiCall, route
 from muster.http.types import Body, Note
 from muster.machines.commands import RevokeToken
 from muster.machines.state import Team, Token
 from muster.machines.vocabulary import Role
 from muster.views.answers import Recorded
-from muster.views.answers.agents import NewToken, TokenList, TokenView
+from muster.views.answers.agents import CallerView, NewToken, TokenList, TokenView
 
 
 class TokenBody(Body, frozen=True, kw_only=True):
@@ -23,6 +23,12 @@ class TokenBody(Body, frozen=True, kw_only=True):
     """The agent that the token acts as, where the role is `agent`."""
 
     note: Note = ""
+
+
+@route("GET", "/api/me", may=EVERYBODY)
+async def show_caller(call: ApiCall) -> CallerView:
+    """Show the identity that the token of this request stands for."""
+    return call.identity
 
 
 @route("POST", "/api/tokens", may=OPERATOR, status=201)

@@ -408,6 +408,17 @@ class TokenList(View, frozen=True, kw_only=True):
     tokens: tuple[TokenView, ...]
 
 
+class CallerView(View, frozen=True, kw_only=True):
+    """The identity that a token stands for."""
+
+    role: Role
+    agent: str | None
+    """The agent that the token acts as; null for an operator and a viewer."""
+
+    human: str
+    """The human that the team works for."""
+
+
 class RegisteredAgent(View, frozen=True, kw_only=True):
     """A new agent, and the token that it acts with."""
 
