@@ -221,6 +221,7 @@ GUIDES: Mapping[str, Guide] = {
     "docs/guides/mcp.md": Guide(
         {
             "pip install": Leave("it installs from PyPI"),
+            "muster mcp install claude": Leave("it asks; tests/cli/setup/test_mcp.py answers"),
             '{"mcpServers":': Parse(),
             "import asyncio, os": Write("nia.py"),
             "muster agent register Nia": Shell(

@@ -37,9 +37,16 @@ async def over_stdio(
 ) -> AsyncGenerator[Client]:
     """A client of a real process, which acts with a token or as the operator."""
     given = {} if token is None else {"MUSTER_TOKEN": token}
-    command = StdioServerParameters(
-        command=MUSTER_SCRIPT, args=["mcp", "--home", str(home)], env=environment(given)
-    )
+    async with over_stdio_of(MUSTER_SCRIPT, ["mcp", "--home", str(home)], mode, **given) as client:
+        yield client
+
+
+@asynccontextmanager
+async def over_stdio_of(
+    program: str, arguments: list[str], mode: str = REVISIONS[0], **given: str
+) -> AsyncGenerator[Client]:
+    """A client of the process that an entry in the settings of a program starts."""
+    command = StdioServerParameters(command=program, args=arguments, env=environment(given))
     async with Client(
         stdio_client(command), mode=mode, read_timeout_seconds=WAIT_SECONDS
     ) as client:

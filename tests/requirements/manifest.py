@@ -936,6 +936,18 @@ MCP = (
         },
     ),
     Promise(
+        "`muster mcp install` changes one entry of a program's settings, and only if it may.",
+        {
+            "cli/setup/test_mcp.py": [
+                "test_an_entry_is_added_shown_and_removed_and_other_settings_stay",
+                "test_the_settings_of_codex_keep_their_comments",
+                "test_nothing_is_written_without_a_yes",
+                "test_a_file_that_is_not_understood_is_left_alone",
+                "test_a_program_that_is_set_up_for_an_agent_is_that_agent",
+            ],
+        },
+    ),
+    Promise(
         "A tool of MCP may do no more than a request over HTTP with the same token.",
         {
             "mcp/test_tools.py": [

@@ -466,8 +466,9 @@ KEEPERS = {
         ("muster.http", "muster.mcp.serving"), f"{WEB.reason}; the SDK of MCP answers by it"
     ),
     "tomlkit": Keeper(
-        ("muster.settings.writing", "muster.templates"),
-        "one module edits the settings file, one room makes it of a template",
+        ("muster.settings.writing", "muster.templates", "muster.cli.setup.mcp_programs"),
+        "one module edits the settings file, one room makes it of a template, and one edits that"
+        " of another program",
     ),
     "uvicorn": WEB,
     "sqlite3": Keeper(

@@ -9,13 +9,21 @@ import json
 import os
 import shutil
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
 from muster.claude_plugin.copying import MANIFEST, SOURCE, as_text, write_copy
 from muster.cli.render import clean
-from muster.errors import BadSource, Invalid
+from muster.cli.setup.program_settings import (
+    Json,
+    parse_json,
+    read_text,
+    table_in,
+    unexpected,
+    write_text,
+)
+from muster.errors import Invalid
 from muster.regular_files import read_regular
 
 NAME: Final = "muster"
@@ -29,8 +37,6 @@ COMMAND: Final = Path("commands", "agent-state-machine.md")
 FULL_NAME: Final = "/muster:agent-state-machine"
 
 _MARKETPLACE: Final = Path(".claude-plugin", "marketplace.json")
-Json = Any  # any JSON value
-
 _scope_options = (
     click.option(
         "--user", "scope", flag_value="user", default="user", help="In all projects [the default]."
@@ -60,14 +66,14 @@ def path() -> None:
 def install(scope: str) -> None:
     """Install the plugin in Claude Code, from its next start on."""
     folder, file = _places(scope)
-    settings = _read(file)
+    settings = parse_json(file, read_text(file))
     _refuse_others(folder, file, settings)
     _write_copy(folder)
     _add_command(_command(file))
     source = {"source": "directory", "path": str(folder)}
-    _table(file, settings, MARKETPLACES)[NAME] = {"source": source}
-    _table(file, settings, ENABLED)[PLUGIN] = True
-    _write(file, settings)
+    table_in(file, settings, MARKETPLACES)[NAME] = {"source": source}
+    table_in(file, settings, ENABLED)[PLUGIN] = True
+    write_text(file, as_text(settings))
     click.echo(f"Installed in {clean(str(folder))}. Claude Code has it from its next start on.")
     if scope == "project":
         click.echo("In a project, Claude Code loads it once you trust the folder.")
@@ -79,13 +85,13 @@ def install(scope: str) -> None:
 def remove(scope: str) -> None:
     """Uninstall the plugin from Claude Code."""
     folder, file = _places(scope)
-    settings = _read(file)
+    settings = parse_json(file, read_text(file))
     _refuse_others(folder, file, settings)
     ours = _is_ours(folder)
     _remove_command(_command(file))
     gone = [_taken(file, settings, MARKETPLACES, NAME), _taken(file, settings, ENABLED, PLUGIN)]
     if any(gone):
-        _write(file, settings)
+        write_text(file, as_text(settings))
     if ours:
         shutil.rmtree(folder)
     click.echo("Removed." if ours or any(gone) else "It was not installed.")
@@ -158,33 +164,13 @@ def _is_our_command(path: Path) -> bool:
 # ── the settings ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _read(file: Path) -> dict[str, Json]:
-    try:
-        settings = json.loads(read_regular(file).decode("utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (ValueError, RecursionError) as wrong:
-        remedy = "Nothing was changed; correct the file first."
-        raise BadSource(path=file, what=f"is not JSON: {wrong}", remedy=remedy) from None
-    if not isinstance(settings, dict):
-        raise _unexpected(file, "the settings are not an object")
-    return settings  # pyright: ignore[reportUnknownVariableType]
-
-
-def _table(file: Path, settings: dict[str, Json], name: str) -> dict[str, Json]:
-    table = settings.setdefault(name, {})
-    if not isinstance(table, dict):
-        raise _unexpected(file, f"{name} is not an object")
-    return table  # pyright: ignore[reportUnknownVariableType]
-
-
 def _refuse_others(folder: Path, file: Path, settings: dict[str, Json]) -> None:
     """Refuse to replace an entry or folder of the same name that muster did not write."""
-    known = _table(file, settings, MARKETPLACES).get(NAME)
-    _table(file, settings, ENABLED)
+    known = table_in(file, settings, MARKETPLACES).get(NAME)
+    table_in(file, settings, ENABLED)
     ours = {"source": {"source": "directory", "path": str(folder)}}
     if known is not None and known != ours:
-        raise _unexpected(file, f"{MARKETPLACES} has another marketplace named {NAME!r}")
+        raise unexpected(file, f"{MARKETPLACES} has another marketplace named {NAME!r}")
     if folder.exists() and not _is_ours(folder):
         raise Invalid(what=f"{folder}", why="has other content; move it away first")
 
@@ -193,23 +179,8 @@ def _taken(file: Path, settings: dict[str, Json], name: str, key: str) -> bool:
     """Remove an entry from a table, and an empty table too."""
     if name not in settings:
         return False
-    table = _table(file, settings, name)
+    table = table_in(file, settings, name)
     found = table.pop(key, None) is not None
     if not table:
         del settings[name]
     return found
-
-
-def _write(file: Path, settings: dict[str, Json]) -> None:
-    """Replace the settings atomically; if the file is a symbolic link, its target."""
-    file = file.resolve()
-    file.parent.mkdir(parents=True, exist_ok=True)
-    aside = file.with_name(f".{file.name}.{NAME}")
-    aside.write_text(as_text(settings), encoding="utf-8")
-    if file.exists():
-        shutil.copymode(file, aside)
-    aside.replace(file)
-
-
-def _unexpected(file: Path, what: str) -> BadSource:
-    return BadSource(path=file, what=what, remedy="Nothing was changed; correct the file first.")
