@@ -929,6 +929,10 @@ MCP = (
             "mcp/test_resources.py": [
                 "test_the_team_its_channels_and_transcripts_are_resources",
             ],
+            "acceptance/claude/test_mcp.py": [
+                "test_claude_code_takes_its_turn_as_an_agent_of_the_team",
+                "test_claude_code_leads_the_team_over_http",
+            ],
             "mcp/test_stdio.py": [
                 "test_a_token_makes_the_program_that_agent_which_leaves_with_it",
                 "test_a_turn_is_kept_while_a_model_thinks",
