@@ -168,6 +168,10 @@ class NotScheduled(Refused):
     """{name!r} runs by its schedule ({schedule}). `muster start {name} --now` runs it before."""
 
 
+class NothingUnanswered(Refused):
+    """{name!r} has no unanswered message. `muster send` sends it one."""
+
+
 class WaitsFor(Refused):
     """{name!r} waits for {names} to run. `muster start` those, or change `after` in muster.toml."""
 

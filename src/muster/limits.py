@@ -301,6 +301,10 @@ RETRY_SECONDS_FIRST: Final = 1.0
 RETRY_SECONDS_MAX: Final = 300.0
 """Backoff after failures: doubled from the first to the longest."""
 
+RETRY_AFTER_SECONDS_MAX: Final = 7 * 24 * 3600.0
+"""The longest pause that a program may ask for before its next session: limits on the use of a
+model begin anew once a week at the latest."""
+
 STORE_RETRY_SECONDS: Final = 1.0
 """The pause before something is sent again that the log could not take. It does not grow: all
 senders share one failed write, and room on the disk should count at once."""
@@ -406,6 +410,10 @@ CLAUDE_DISCONNECT_SECONDS: Final = 10.0
 CLAUDE_ANSWER_SECONDS: Final = 60
 """How long a model server may stay silent before it is asked again: the slowest begins to answer
 within half a minute."""
+
+CLAUDE_RETRY_AFTER_SECONDS_MAX: Final = 60.0
+"""How long a session waits for a model server that asks for a pause; a longer one ends the session,
+so that people see when the next one starts."""
 
 CLAUDE_SILENCE_SECONDS: Final = 15.0
 """After how long a silent model server is reported: longer than a model usually thinks."""

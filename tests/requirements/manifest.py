@@ -2732,6 +2732,28 @@ CLAUDE = (
         },
     ),
     Promise(
+        "A message that a failed session left unanswered is handed over once more, and then waits"
+        " for a person with the cause.",
+        {
+            "acceptance/claude/test_unanswered.py": [
+                "test_a_message_that_a_model_error_ends_twice_waits_for_a_person_with_the_cause",
+                "test_a_person_tries_again_and_the_failure_is_told_until_work_succeeds",
+                "test_a_server_that_asks_for_a_pause_gets_it_and_the_message_waits",
+                "test_a_message_is_answered_by_the_next_session_after_a_kill",
+                "test_a_model_that_refuses_has_answered",
+            ],
+            "machines/turns/test_unanswered.py": [
+                "test_an_unanswered_message_is_handed_to_the_next_session_once",
+                "test_a_person_tries_again_and_the_agent_starts_at_once",
+                "test_a_failure_is_remembered_until_work_succeeds",
+            ],
+            "web/test_unanswered.py": [
+                "test_a_person_sees_the_cause_and_tries_again",
+                "test_the_command_line_tries_again",
+            ],
+        },
+    ),
+    Promise(
         "A failing model server is named as the reason, and a call without approval is not run.",
         {
             "acceptance/claude/test_runtime_faults.py": [

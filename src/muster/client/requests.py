@@ -345,6 +345,12 @@ def restart(name: str, *, now: bool = False, note: str | None = None) -> ApiRequ
     return ApiRequest(method="POST", path=path, answer=RunView, body=body)
 
 
+def retry(name: str) -> ApiRequest[RunView]:
+    """Hand an agent the messages again that it left unanswered."""
+    path = api_path("agents", name, "retry")
+    return ApiRequest(method="POST", path=path, answer=RunView)
+
+
 def run_state(name: str) -> ApiRequest[RunView]:
     """The desired and the current run state of an agent."""
     return ApiRequest(method="GET", path=api_path("agents", name, "run"), answer=RunView)

@@ -323,6 +323,8 @@ class Exit(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome
     code: int | None = None
     reason: str = ""
+    retry_after_s: float = 0.0
+    """The earliest time for the next session, in seconds from now, where the program knows one."""
 
 
 class SessionHandle(Protocol):

@@ -376,7 +376,9 @@ class Inbox:
         to_it = LogFilter(types=frozenset({"user_message"}), seat=agent.seat)
         page = await self._page(agent.delivered, agent.last_message, to_it)
         delivery = DeliverMessages(seat=agent.seat, upto=page.upto)
-        messages = tuple(handed_message(each, again=False) for each in page.messages)
+        messages = tuple(
+            handed_message(each, again=each.seq <= agent.returned) for each in page.messages
+        )
         return Pending(answer(team, agent.seat, Do.MESSAGE, messages=messages), (delivery,))
 
     async def _page(

@@ -423,6 +423,21 @@ class ReportSessionEnded(Command, frozen=True, kw_only=True):
     outcome: Outcome
     code: int | None = None
     reason: str = ""
+    retry_after_s: float = 0.0
+    """The earliest time for the next session, in seconds from now, where the program knows one."""
+
+
+class ReturnMessages(Command, frozen=True, kw_only=True):
+    """Hand direct messages over again whose session ended before it had answered them."""
+
+    seat: SeatId
+    reason: str = ""
+
+
+class RetryMessages(Command, frozen=True, kw_only=True):
+    """A person wants messages handed over again that stayed unanswered."""
+
+    seat: SeatId
 
 
 class ReportOutput(Command, frozen=True, kw_only=True):
@@ -649,6 +664,8 @@ class TellHuman(Command, frozen=True, kw_only=True):
 
     seat: SeatId
     text: str
+    answers_upto: int | None = None
+    """The direct messages that it answers, by the seq of the last; None for all that it has."""
 
 
 class CompleteTurn(Command, frozen=True, kw_only=True):

@@ -807,6 +807,30 @@ class AgentMessage(Fact, frozen=True, kw_only=True):
     epoch: int | None = None
     reply_to: int | None = None
     files: tuple[AttachedFile, ...] = ()
+    answers_upto: int | None = None
+    """The direct messages that it answers, by the seq of the last; None for all that it has."""
+
+
+class MessagesReturned(Fact, frozen=True, kw_only=True):
+    """Direct messages are handed over again: a session ended before it had answered them."""
+
+    seat: SeatId
+    after: int
+    upto: int
+    """The messages after `after` in the log, up to this one."""
+
+    reason: str
+    """The end of that session; empty where a person wants another try."""
+
+
+class MessagesUnanswered(Fact, frozen=True, kw_only=True):
+    """Direct messages were handed over twice, and are not handed over again by themselves."""
+
+    seat: SeatId
+    after: int
+    upto: int
+    reason: str
+    """The end of the session that had them last."""
 
 
 class MessagesRead(Fact, frozen=True, kw_only=True):

@@ -29,6 +29,8 @@ def session_result(team: Team, event: Event, fact: e.SessionResult) -> Team:
     agent = charged(team.agents[fact.seat], fact.usage, led)
     if agent.conversation not in team.delegation.conversations:
         agent = replace(agent, conversation=None)  # it is closed, and this was its last result
+    if fact.ok and session.task is None:  # work succeeded: an earlier failure is over
+        agent = replace(agent, run=replace(agent.run, failures=0, last_failure=None))
     team = replace(team, agents=put(team.agents, agent.seat, agent))
     session = replace(session, used=session.used + fact.usage, has_result=True)
     team = replace(team, sessions=put(team.sessions, session.id, session))

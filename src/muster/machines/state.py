@@ -59,7 +59,8 @@ class Evidence(Record, frozen=True, kw_only=True):
 
 
 class Failure(Record, frozen=True, kw_only=True):
-    """The newest failure of an agent's session. It is kept until a session succeeds."""
+    """The newest failure of an agent's session. It is kept until a session or a piece of work
+    succeeds."""
 
     at: datetime
     reason: str
@@ -151,6 +152,20 @@ class Approval(Record, frozen=True, kw_only=True):
     until: datetime
     by: str = ""
     default: bool = False
+
+
+class Unanswered(Record, frozen=True, kw_only=True):
+    """Direct messages that two sessions have not answered."""
+
+    after: int
+    upto: int
+    """The messages after `after` in the log, up to this one."""
+
+    reason: str
+    """The end of the session that had them last."""
+
+    at: datetime
+    seq: int
 
 
 class MemoryNote(Record, frozen=True, kw_only=True):
@@ -305,6 +320,16 @@ class Agent(Record, frozen=True, kw_only=True):
 
     to_person: WordToPerson | None = None
     disputed: DisputedReport | None = None
+    handed_from: int = 0
+    """The seq up to which direct messages were delivered before its newest session."""
+
+    returned: int = 0
+    """The seq up to which direct messages were handed over again, after a session that ended before
+    it had answered them."""
+
+    unanswered: Unanswered | None = None
+    """Direct messages that were handed over again in vain."""
+
     approvals: tuple[Approval, ...] = ()
     """Its open requests for approval, oldest first."""
 
@@ -342,6 +367,11 @@ class Agent(Record, frozen=True, kw_only=True):
     def present(self) -> bool:
         """Whether the agent is connected: alive and not disabled."""
         return self.status is Status.ALIVE and not self.disabled
+
+    @property
+    def answered_upto(self) -> int:
+        """The seq up to which its session has no direct message to answer."""
+        return max(self.read, self.handed_from)
 
     @property
     def free(self) -> bool:

@@ -307,6 +307,7 @@ class NeedKind(StrEnum):
     APPROVAL = "approval"
     QUESTION = "question"
     HELD = "held"
+    UNANSWERED = "unanswered"
     FAILING = "failing"
     LIMIT = "limit"
     REQUEST = "request"

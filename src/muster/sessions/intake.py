@@ -195,7 +195,8 @@ class Intake:
         """Post in a channel where the agent has the turn, or else to the human."""
         if channel is None:
             self._told.by_human = False
-            await self._send(c.TellHuman(seat=self._seat, text=text))
+            upto = self._told.answers_upto
+            await self._send(c.TellHuman(seat=self._seat, text=text, answers_upto=upto))
         else:
             epoch = self._told.turns.get(channel)
             await self._act(c.Speak(channel=channel, seat=self._seat, text=text, epoch=epoch))
@@ -267,6 +268,8 @@ class Intake:
                 await self._end_forgotten_turn(channel, result)
             elif worked_in is None and not self._told.answered:
                 await self._done(None, result.text or None)
+            if self._told.taken_upto > self._agent.read:  # an answer need not be words
+                await self._send(c.MarkRead(seat=self._seat, upto=self._told.taken_upto))
         await self._report(result, worked_in)
 
     async def _report(self, result: ports.Result, worked_in: ChannelId | None = None) -> None:

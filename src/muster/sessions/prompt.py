@@ -127,7 +127,7 @@ class Prompter:
             records.insert(0, record)
         parts.extend(map(prompt_for, items))
         text = "\n\n".join(parts) + "\n"
-        told.send(text, _turns(items), human_text_of(items))
+        told.send(text, _turns(items), human_text_of(items), upto=_direct_upto(deliveries))
         self._states[agent.seat] = told
         waits = mode is RunMode.CONTINUOUS and agent.run.long_lived
         idle = waits and not items and agent.status is not Status.HATCHING
@@ -215,7 +215,8 @@ class Prompter:
                 continue
             text = prompt_for(found)
             turns, words = _turns([found]), human_text_of([found])
-            prompt = told.send(text, turns, words, about=found.channel)
+            upto = _direct_upto(deliveries)
+            prompt = told.send(text, turns, words, about=found.channel, upto=upto)
             if not await session.send_prompt(text):
                 told.withdraw(prompt)
                 return
@@ -374,6 +375,11 @@ def _without_handed(
         if each.channel == found.channel:
             told.handed[turn] = each
     return [each for each in deliveries if each.channel != found.channel]
+
+
+def _direct_upto(deliveries: Sequence[DeliverMessages]) -> int:
+    """The seq of the last direct message among these deliveries; 0 if there is none."""
+    return max((each.upto for each in deliveries if each.channel is None), default=0)
 
 
 def _turns(items: Sequence[Next]) -> dict[ChannelId, int]:

@@ -34,6 +34,9 @@ class SentPrompt(msgspec.Struct, frozen=True, kw_only=True):
     words: str = ""
     """The text of humans' direct messages in the prompt."""
 
+    upto: int = 0
+    """The seq of its last direct message; 0 if it has none."""
+
 
 class PromptState(msgspec.Struct):
     """The prompts and announced turns of one session."""
@@ -66,6 +69,9 @@ class PromptState(msgspec.Struct):
 
     last_id: int = 0
 
+    taken_upto: int = 0
+    """The seq of the last direct message that the program has taken up."""
+
     handed: dict[tuple[ChannelId, int], DeliverMessages] = msgspec.field(
         default_factory=dict[tuple[ChannelId, int], DeliverMessages]
     )
@@ -81,6 +87,11 @@ class PromptState(msgspec.Struct):
     A program can answer before they are written, and its turn would end without them.
     """
 
+    @property
+    def answers_upto(self) -> int | None:
+        """The last direct message that the agent can be answering; None if that is not known."""
+        return self.taken_upto if self.confirms or self.taken_upto else None
+
     def send(
         self,
         text: str,
@@ -88,11 +99,12 @@ class PromptState(msgspec.Struct):
         words: str = "",
         *,
         about: ChannelId | None = None,
+        upto: int = 0,
     ) -> SentPrompt:
         """Record a prompt that is being sent, and the turns that it announces."""
         self.last_id += 1
         prompt = SentPrompt(
-            id=self.last_id, text=_echo(text), turns=turns, words=words, about=about
+            id=self.last_id, text=_echo(text), turns=turns, words=words, about=about, upto=upto
         )
         self.turns.update(turns)
         self.sent.append(prompt)
@@ -160,6 +172,7 @@ class PromptState(msgspec.Struct):
     def _begin(self, prompt: SentPrompt, *, joins: bool) -> None:
         """The program works on a prompt; one that joins other work does not change its channel."""
         self.answered = False
+        self.taken_upto = max(self.taken_upto, prompt.upto)
         if prompt.turns:
             self.channel = next(iter(prompt.turns))
         elif not joins:

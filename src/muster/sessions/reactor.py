@@ -362,7 +362,11 @@ class Sessions:
 
     async def _report_end(self, order: Order, end: Exit, cause: int) -> None:
         ended = ReportSessionEnded(
-            session=order.session, outcome=end.outcome, code=end.code, reason=end.reason
+            session=order.session,
+            outcome=end.outcome,
+            code=end.code,
+            reason=end.reason,
+            retry_after_s=end.retry_after_s,
         )
         await self._report(ended, cause)
 

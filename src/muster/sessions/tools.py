@@ -258,7 +258,8 @@ class Toolbox:
         channel = None if given.to is not None else await self._turn(given.channel)
         if channel is None:
             self._told.by_human, self._told.answered = False, True
-            await self._send(c.TellHuman(seat=self._seat, text=given.text))
+            upto = self._told.answers_upto
+            await self._send(c.TellHuman(seat=self._seat, text=given.text, answers_upto=upto))
             return f"{self._team.human} was told."
         epoch = self._told.turns.get(channel)
         said = c.Speak(channel=channel, seat=self._seat, text=given.text, epoch=epoch)

@@ -54,6 +54,10 @@ class Cut(msgspec.Struct, frozen=True, tag="cut"):
     """The connection breaks here, in the middle of the stream, after at least one event."""
 
 
+class Refusal(msgspec.Struct, frozen=True, tag="refusal"):
+    """The model refuses to go on, wherever the part is in the reply."""
+
+
 class Silence(msgspec.Struct, frozen=True, tag="silence"):
     """A pause. As the first part, it delays the headers too."""
 
@@ -79,7 +83,7 @@ class Hold(msgspec.Struct, frozen=True, tag="hold", eq=False):
         self.released.set()
 
 
-Part = str | Tool | Usage | Status | Cut | Silence | Slow | Hold
+Part = str | Tool | Usage | Status | Cut | Refusal | Silence | Slow | Hold
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

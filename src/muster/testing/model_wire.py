@@ -17,6 +17,7 @@ from muster.testing.model_script import (
     Hold,
     Json,
     Part,
+    Refusal,
     Silence,
     Slow,
     Status,
@@ -69,6 +70,8 @@ def _block(part: str | Tool) -> dict[str, Json]:
 
 
 def _stop_reason(parts: Sequence[Part]) -> str:
+    if any(isinstance(part, Refusal) for part in parts):
+        return "refusal"
     return "tool_use" if any(isinstance(part, Tool) for part in parts) else "end_turn"
 
 

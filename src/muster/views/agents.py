@@ -30,6 +30,7 @@ from muster.views.run.running import (
     last_wake,
     limits_of_session,
     next_start,
+    unanswered,
     waits_for,
 )
 from muster.views.run.shutdown import view_shutdown
@@ -106,6 +107,7 @@ def view_agent(team: Team, agent: Agent, now: datetime, *, whole: bool = False) 
         failures=agent.run.failures,
         retry_at=agent.run.retry_at,
         last_failure=last_failure(agent.run),
+        unanswered=unanswered(agent),
         next_start=next_start(agent),
         waits_for=waits_for(team, agent),
         after=agent.run.policy.after,
@@ -149,6 +151,7 @@ def view_run(team: Team, agent: Agent) -> RunView:
         failures=run.failures,
         retry_at=run.retry_at,
         last_failure=last_failure(run),
+        unanswered=unanswered(agent),
         next_start=next_start(agent),
         waits_for=waits_for(team, agent),
         after=run.policy.after,

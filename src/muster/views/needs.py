@@ -14,6 +14,7 @@ _WHAT: Final[Mapping[NeedKind, str]] = {
     NeedKind.APPROVAL: "is waiting for your approval",
     NeedKind.QUESTION: "is waiting for you",
     NeedKind.HELD: "was interrupted by you",
+    NeedKind.UNANSWERED: "left a message unanswered",
     NeedKind.FAILING: "keeps failing",
     NeedKind.LIMIT: "has reached a limit",
     NeedKind.REQUEST: "was not carried out",

@@ -171,6 +171,12 @@ def _not_running(team: Team, agent: Agent) -> Reading[list[Explanation]]:
         events = (yield from _chain(event)) if event is not None else ()
         title = f"run: {times} ({failure.reason}){retry}"
         found.append(Explanation(f"{agent.id}, ", title, events))
+    if agent.unanswered is not None:
+        event = yield from _event(agent.unanswered.seq)
+        events = (yield from _chain(event)) if event is not None else ()
+        again = f"`muster retry {agent.id}` hands it over again"
+        title = f"messages: it left one unanswered ({agent.unanswered.reason}); {again}"
+        found.append(Explanation(f"{agent.id}, ", title, events))
     if missing := waits_for(team, agent):
         title = f"run: it starts after {', '.join(missing)}, which must run first"
         found.append(Explanation(f"{agent.id}, ", title, ()))

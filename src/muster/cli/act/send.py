@@ -1,4 +1,4 @@
-"""`muster send`: a message from a person to an agent, a channel or the lead."""
+"""`muster send` and `retry`: a message from a person, and messages that are handed over again."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,8 +6,9 @@ from pathlib import Path
 import click
 
 from muster import limits
-from muster.cli.acting import print_said, server
+from muster.cli.acting import print_json, print_said, server
 from muster.cli.options import home_option, json_option
+from muster.cli.render import clean
 from muster.cli.texts import text_or_stdin
 from muster.client import requests
 from muster.client.sync import Client
@@ -53,6 +54,24 @@ def send(
         files = [_uploaded(client, path, each) for path, each in zip(paths, contents, strict=True)]
         message = requests.send(text, to=to, channel=channel, reply_to=reply_to, files=files)
         print_said(client.ask(message), as_json)
+
+
+@click.command()
+@home_option
+@json_option("Print the state of the agent as JSON.")
+@click.argument("agent")
+def retry(home: Path, as_json: bool, agent: str) -> None:
+    """Hand an agent the messages again that it left unanswered.
+
+    muster itself does so once, after a session that failed. An agent that waits for its next try,
+    or is paused, is started.
+    """
+    with server(home) as client:
+        run = client.ask(requests.retry(agent))
+    if as_json:
+        print_json(run)
+    else:
+        click.echo(f"{clean(run.agent)} gets its unanswered messages again.")
 
 
 def _content(path: Path) -> bytes:

@@ -127,6 +127,8 @@ def remedy(need: NeedView) -> str:
             return f"muster approve {need.approval}, or muster deny {need.approval}"
         case NeedKind.QUESTION | NeedKind.HELD:
             return f"muster send --channel {clean(str(need.channel))} TEXT"
+        case NeedKind.UNANSWERED:
+            return f"muster retry {agent}"
         case NeedKind.MESSAGE:
             to = f"--channel {clean(need.channel)}" if need.channel else f"--to {agent}"
             return f"muster send {to} TEXT, or muster needs done {need.key}"

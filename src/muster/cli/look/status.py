@@ -234,6 +234,8 @@ def _notes(agent: AgentView) -> Iterator[str]:
         times = "" if failure.count == 1 else f" {failure.count} times"
         ago = duration((now() - failure.at).total_seconds())
         yield f"failed{times}, last {ago} ago: {failure.reason.rstrip('.')}"
+    if agent.unanswered is not None:
+        yield f"left a message unanswered; `muster retry {agent.label}` hands it over again"
     check = agent.last_wake.check if agent.last_wake is not None else None
     if check is WakeCheck.DIFFERED or check is WakeCheck.NO_ANSWER:
         yield f"at its last wake it {CHECKED[check]}"

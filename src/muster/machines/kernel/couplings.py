@@ -17,7 +17,7 @@ from muster.machines.delegation.decide import in_order
 from muster.machines.events import Event, Fact, StateTransition
 from muster.machines.identity.membership import LEAVING
 from muster.machines.identity.wakes import is_asked
-from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId, name_key
+from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId, is_person, name_key
 from muster.machines.run_control.live import between_sessions
 from muster.machines.state import MAIN, QUEUE, Agent, Conversation, Status, Team
 from muster.machines.turns.table import ACTIVE, HELD, QUEUED
@@ -302,6 +302,9 @@ def _ended(team: Team, event: Event, fact: e.SessionEnd) -> Iterator[Command]:
         if agent.present or agent.holding:
             yield c.Depart(seat=seat, orderly=orderly, reason=f"session {fact.outcome}")
         yield c.Doze(seat=seat)
+    if fact.outcome is not Outcome.COMPLETED:
+        reason = fact.reason or f"its session {fact.outcome}"
+        yield c.ReturnMessages(seat=fact.seats[0], reason=reason)
     yield from _lead_is_told(team, fact)
     yield c.StartSession(seat=fact.seats[0], trigger="next")
     yield from _retirement(team, fact.seats[0])
@@ -326,6 +329,12 @@ def _work_has_stopped(team: Team, agent: Agent) -> Iterator[Command]:
     """Without a process, interrupted work has stopped."""
     for channel in agent.holding:
         yield c.ReportWorkStopped(channel=channel, seat=agent.seat)
+
+
+@coupling(e.MessagesReturned, "A person who tries again starts an agent that failed or is paused.")
+def _returned(team: Team, event: Event, fact: e.MessagesReturned) -> Iterator[Command]:
+    if is_person(event.actor):
+        yield from _set_running(team.agents[fact.seat], _person(event.actor), "tried again")
 
 
 # ── delegation and run control ────────────────────────────────────────────────────────────────────

@@ -20,7 +20,7 @@ from muster.machines.run_control import fold as run_fold
 from muster.machines.state import Team
 from muster.machines.teams import importing
 from muster.machines.turns import fold as turn_fold
-from muster.machines.turns import message_fold
+from muster.machines.turns import message_fold, unanswered
 from muster.machines.vocabulary import Machine
 
 
@@ -159,6 +159,8 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.UserMessage: message_fold.user_message,
     e.AgentMessage: _agent_message,
     e.MessagesRead: message_fold.messages_read,
+    e.MessagesReturned: unanswered.messages_returned,
+    e.MessagesUnanswered: unanswered.messages_unanswered,
     e.MessagesDelivered: message_fold.messages_delivered,
     e.TokenIssued: tokens.token_issued,
     e.TokenRevoked: tokens.token_revoked,

@@ -422,6 +422,12 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.Announcement: lambda f, t: f"notice in {f.channel}: {f.text}",
     e.UserMessage: _said,
     e.AgentMessage: _agent_said,
+    e.MessagesReturned: lambda f, t: (
+        f"the unanswered messages of {_who(t, f.seat)} are handed over again" + _because(f.reason)
+    ),
+    e.MessagesUnanswered: lambda f, t: (
+        f"{_who(t, f.seat)} has left its messages unanswered twice" + _because(f.reason)
+    ),
     e.MessagesRead: lambda f, t: f"{_who(t, f.seat)} has acted on its messages",
     e.MessagesDelivered: lambda f, t: (
         f"{_who(t, f.seat)} received its messages{f' in {f.channel}' if f.channel else ''}"

@@ -31,7 +31,7 @@ from muster.machines.run_control import decide as run_control
 from muster.machines.run_control import ending, schedule, shutdown, watching
 from muster.machines.state import Team
 from muster.machines.teams import importing
-from muster.machines.turns import channels, granting, messages, usage
+from muster.machines.turns import channels, granting, messages, unanswered, usage
 from muster.machines.turns import decide as turns
 
 
@@ -145,6 +145,8 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.SendMessage: messages.send_message,
     c.MarkRead: messages.mark_read,
     c.DeliverMessages: messages.deliver_messages,
+    c.ReturnMessages: unanswered.return_messages,
+    c.RetryMessages: unanswered.retry_messages,
     c.IssueToken: tokens.issue_token,
     c.RevokeToken: tokens.revoke_token,
     c.CompleteTurn: turns.complete_turn,
@@ -186,6 +188,7 @@ ACTOR_RULES: dict[type[Command], Callable[[Team, Any, str], None]] = {
     c.RemoveMember: channels.check_leave,
     c.ArchiveChannel: channels.check_archive,
     c.AnswerApproval: approvals.check_answer,
+    c.RetryMessages: unanswered.check_retry,
     c.RetireAgent: identity.check_retire,
     c.Remember: memory.check_own,
     c.ForgetNote: memory.check_own,

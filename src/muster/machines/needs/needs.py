@@ -93,12 +93,14 @@ def _of_agent(agent: Agent, now: datetime) -> Iterator[Need]:
 
 
 def _trouble(agent: Agent, now: datetime) -> Iterator[Need]:
-    """A limit, a failure, or a wish that is not carried out: the first of them."""
-    run, failure = agent.run, agent.run.last_failure
+    """A limit, a lost message, a failure, a wish that is not carried out: the first of them."""
+    run, failure, left = agent.run, agent.run.last_failure, agent.unanswered
     occasion = f"{agent.seat}:{run.generation}"
     known = run.desired is RunMode.PAUSE and run.set_by != MUSTER  # a person stopped it, and knows
     if not known and run.desired is RunMode.PAUSE and run.set_because == "budget":
         yield _about(agent, NeedKind.LIMIT, occasion, run.note, run.set_at)
+    elif left is not None:
+        yield _about(agent, NeedKind.UNANSWERED, f"{agent.seat}:{left.seq}", left.reason, left.at)
     elif not known and failure is not None and run.retry_at is not None:
         if run.failures >= limits.FAILURES_TOLD:
             yield _about(agent, NeedKind.FAILING, occasion, failure.reason, failure.at)

@@ -121,7 +121,7 @@ def _follow_up(
     run = agent.run
     is_current = run.generation == session.generation
     if session.restart and is_current and _ended_for_silence(session):
-        return _retry(agent, command.reason, now)
+        return _retry(agent, command, now)
     if session.restart and is_current:
         # By a schedule, only a retry starts a session between two times.
         retry = e.RetryScheduled(seat=agent.seat, failures=0, until=now)
@@ -134,7 +134,7 @@ def _follow_up(
     if outcome in FAILURES and run.desired is not PAUSE:
         if not run.retries_failures:
             return _failures_spent(agent, command.reason)
-        return _after_failure(agent, outcome, command.reason, now)
+        return _after_failure(agent, outcome, command, now)
     if outcome is not Outcome.COMPLETED or not is_current or team.shutdown:
         return None
     if run.follows_schedule:
@@ -145,21 +145,25 @@ def _follow_up(
     return _pace(session, now)
 
 
-def _after_failure(agent: Agent, outcome: Outcome, reason: str, now: datetime) -> Fact:
+def _after_failure(
+    agent: Agent, outcome: Outcome, command: c.ReportSessionEnded, now: datetime
+) -> Fact:
     """Schedule a retry with backoff; or pause the agent if its policy or its budget says so."""
     if agent.run.policy.restart is RestartPolicy.NEVER:
-        note = f'a session {outcome}, and its settings say restart = "never"{_because(reason)}'
+        because = _because(command.reason)
+        note = f'a session {outcome}, and its settings say restart = "never"{because}'
         return desire(agent, PAUSE, "restart_policy", MUSTER, note)
-    return _retry(agent, reason, now)
+    return _retry(agent, command, now)
 
 
-def _retry(agent: Agent, reason: str, now: datetime) -> Fact:
+def _retry(agent: Agent, command: c.ReportSessionEnded, now: datetime) -> Fact:
     """Schedule a retry with backoff; or pause the agent if its budget says so."""
-    spent = _failures_spent(agent, reason)
+    spent = _failures_spent(agent, command.reason)
     if spent is not None:
         return spent
     failures = agent.run.failures + 1
-    until = now + retry_pause(failures, agent.run.policy)
+    asked = timedelta(seconds=min(max(0.0, command.retry_after_s), limits.RETRY_AFTER_SECONDS_MAX))
+    until = now + max(asked, retry_pause(failures, agent.run.policy))
     return e.RetryScheduled(seat=agent.seat, failures=failures, until=until)
 
 

@@ -91,7 +91,8 @@ def session_requested(team: Team, event: Event, fact: e.SessionRequested) -> Tea
     team = replace(team, sessions=put(team.sessions, session.id, session))
     run = replace(agent.run, starts=_starts(agent.run, event))
     if fact.task is None:
-        return _with(team, replace(agent, session=session.id, run=replace(run, retry_at=None)))
+        agent = replace(agent, session=session.id, handed_from=agent.delivered)
+        return _with(team, replace(agent, run=replace(run, retry_at=None)))
     team = with_conversation(team, fact.task, session=session.id)
     return _with(team, replace(agent, tasks=(*agent.tasks, session.id), run=run))
 
@@ -141,10 +142,13 @@ def session_end(team: Team, event: Event, fact: e.SessionEnd) -> Team:
 
 
 def _last_failure(team: Team, run: RunControl, event: Event, fact: e.SessionEnd) -> Failure | None:
-    """A failure is remembered until a session succeeds; one that was stopped proves nothing."""
+    """A failure is remembered until work succeeds. A session that was stopped proves nothing, nor
+    does a program that waited for work until it was asked to end.
+    """
     if fact.outcome in (Outcome.FAILED, Outcome.CRASHED):
         return _failure(run, event, failure_reason(fact))
-    was_stopped = team.sessions[fact.session].urgency is Urgency.NOW
+    urgency = team.sessions[fact.session].urgency
+    was_stopped = urgency is Urgency.NOW or (urgency is not None and run.long_lived)
     succeeded = fact.outcome is Outcome.COMPLETED and not was_stopped
     return None if succeeded else run.last_failure
 

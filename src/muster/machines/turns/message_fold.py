@@ -6,9 +6,10 @@ from muster.machines import events as e
 from muster.machines.events import Event
 from muster.machines.ids import SeatId, is_person
 from muster.machines.maps import put
-from muster.machines.state import Channel, Spent, Team
+from muster.machines.state import Agent, Channel, Spent, Team
 from muster.machines.turns.table import seconds, timeout_of
 from muster.machines.turns.to_person import told_directly, told_in_channel
+from muster.machines.turns.unanswered import answered
 
 
 def announcement(team: Team, event: Event, fact: e.Announcement) -> Team:
@@ -58,7 +59,7 @@ def _said(channel: Channel, seq: int, by: SeatId | None) -> Channel:
 
 
 def messages_read(team: Team, event: Event, fact: e.MessagesRead) -> Team:
-    agent = replace(team.agents[fact.seat], read=fact.upto)
+    agent = answered(team.agents[fact.seat], fact.upto)
     return replace(team, agents=put(team.agents, agent.seat, agent))
 
 
@@ -76,11 +77,8 @@ def agent_message(team: Team, event: Event, fact: e.AgentMessage) -> Team:
     """A post is a sign of work: it restarts the turn's timeout and the silence detection."""
     agent = team.agents[fact.seat]
     if fact.channel is None:
-        agent = replace(
-            told_directly(team, agent, event, fact),
-            transcript_from=agent.alive_from,
-            read=agent.delivered,
-        )
+        agent = told_directly(team, agent, event, fact)
+        agent = replace(_answering(agent, fact), transcript_from=agent.alive_from)
         return replace(team, agents=put(team.agents, agent.seat, agent))
     if agent.transcript_from != agent.alive_from:
         agent = replace(agent, transcript_from=agent.alive_from)
@@ -98,6 +96,12 @@ def agent_message(team: Team, event: Event, fact: e.AgentMessage) -> Team:
         since = replace(since, stopped=True)
     changed = replace(channel, turn=turn, since_message=since)
     return _with_channel(team, _said(changed, event.seq, fact.seat))
+
+
+def _answering(agent: Agent, fact: e.AgentMessage) -> Agent:
+    """Words answer the direct messages that its program had taken up."""
+    upto = agent.delivered if fact.answers_upto is None else min(fact.answers_upto, agent.delivered)
+    return answered(agent, upto) if agent.read < upto else agent
 
 
 def _with_channel(team: Team, channel: Channel) -> Team:

@@ -67,6 +67,7 @@ def tell_human(team: Team, command: c.TellHuman, now: datetime) -> Sequence[Fact
         agent_name=agent.id,
         content=(e.Text(text=command.text),),
         seat=agent.seat,
+        answers_upto=command.answers_upto,
     )
     return (said,)
 

@@ -151,6 +151,10 @@ def _defaults(settings: ClaudeSettings) -> dict[str, str]:
         "API_TIMEOUT_MS": milliseconds,
         "CLAUDE_ENABLE_BYTE_WATCHDOG": "1",
         "CLAUDE_BYTE_STREAM_IDLE_TIMEOUT_MS": milliseconds,
+        # Without these two it does not say how long a busy server asks it to wait. With them it
+        # would ask for ever: the reader gives up after as many retries as are set.
+        "CLAUDE_CODE_RETRY_WATCHDOG": "1",
+        "CLAUDE_CODE_RETRY_WATCHDOG_SCOPE": "capacity",
     }
 
 

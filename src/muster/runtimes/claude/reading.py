@@ -37,9 +37,9 @@ from muster.engine.ports import (
     SessionReport,
     Working,
 )
-from muster.limits import ACTIVITY_CHARS_MAX, PARTIAL_SECONDS
+from muster.limits import ACTIVITY_CHARS_MAX, CLAUDE_RETRY_AFTER_SECONDS_MAX, PARTIAL_SECONDS
 from muster.machines.vocabulary import Activity
-from muster.runtimes.claude.faults import fault, refusal
+from muster.runtimes.claude.faults import BUSY, fault, refusal, refused
 from muster.runtimes.claude.prompts import Prompts
 from muster.runtimes.claude.speech import Prose, spoken
 from muster.runtimes.claude.usage import Counted, since
@@ -78,6 +78,9 @@ class MessageReader:
         self.counted = counted
         self.fault = ""
         """Why work with the model server is impossible, once it is."""
+
+        self.retry_after_s = 0.0
+        """How long the model server then asks to wait."""
 
         self._prose = Prose(budget)
         self._now = now
@@ -286,11 +289,23 @@ class MessageReader:
     def _asked_again(self, data: Input) -> SessionActivity:
         self._retries = int(data.get("attempt") or self._retries + 1)
         status = data.get("error_status")
-        self.fault = self.fault or refusal(status, self._retries)
+        self.fault = self.fault or refusal(status, self._retries) or self._busy(status, data)
         what = f"{status or 'no answer'} ({data.get('error') or 'unknown'})"
         text = f"{what}, attempt {self._retries} of {data.get('max_retries')}"
         self._printed.append(f"[{MODEL} asked again] {text}\n")
         return SessionActivity(kind=Activity.ASKED_AGAIN, name=MODEL, text=text)
+
+    def _busy(self, status: int | None, data: Input) -> str:
+        """Why there is no use in waiting for a busy server: it was asked as often as is set, or
+        asks for a pause in which the next session may as well begin anew."""
+        if status not in BUSY:
+            return ""
+        after_s = float(data.get("retry_delay_ms") or 0) / 1000
+        often = self._retries > int(data.get("max_retries", self._retries))
+        if not often and after_s <= CLAUDE_RETRY_AFTER_SECONDS_MAX:
+            return ""
+        self.retry_after_s = after_s
+        return fault(status, "", self._retries, after_s)
 
     # ── results ───────────────────────────────────────────────────────────────────────────────────
 
@@ -316,6 +331,8 @@ class MessageReader:
         text = self._blocked or message.result or "; ".join(message.errors or ())
         if not message.is_error and not self._blocked:
             return True, text if self._answer is None else self._answer
+        if message.stop_reason == "refusal":  # an answer: the server works
+            return False, refused(text)
         if reason == "api_error" or message.api_error_status is not None:
             asked = self._retries + 1
             self.fault = self.fault or fault(message.api_error_status, text, asked)

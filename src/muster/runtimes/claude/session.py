@@ -314,7 +314,13 @@ class ClaudeSession(ProcessSession):
             self._reader.counted = self._reader.counted.at_end()
             self._remember()
         if self._reader.fault:
-            return Exit(outcome=Outcome.FAILED, code=code, reason=self._reader.fault)
+            reader = self._reader
+            return Exit(
+                outcome=Outcome.FAILED,
+                code=code,
+                reason=reader.fault,
+                retry_after_s=reader.retry_after_s,
+            )
         if self._dismissed and code >= 0:  # its code says how its last piece of work ended
             return Exit(outcome=Outcome.COMPLETED, code=code, reason=self._asked)
         last = self._stderr.last_line or self._wire.last_error or _by_itself(code)

@@ -17,7 +17,7 @@ from muster.machines.vocabulary import (
     Urgency,
 )
 from muster.views.answers import View
-from muster.views.answers.running import FailureView, NextStart, WakeView
+from muster.views.answers.running import FailureView, NextStart, UnansweredView, WakeView
 
 # ── usage and approvals ───────────────────────────────────────────────────────────────────────────
 
@@ -97,6 +97,7 @@ class ControlAct(StrEnum):
     ENABLE = "enable"  # POST /api/agents/{name}/enable
     SUMMON = "summon"  # POST /api/agents/summon with the seat
     RESTART = "restart"  # POST /api/agents/{name}/restart, with `now` where it is set
+    RETRY = "retry"  # POST /api/agents/{name}/retry
 
 
 class Control(View, frozen=True, kw_only=True):
@@ -158,6 +159,9 @@ class AgentView(View, frozen=True, kw_only=True):
     failures: int
     retry_at: datetime | None
     last_failure: FailureView | None = None
+    unanswered: UnansweredView | None = None
+    """Messages to it that stay unanswered until a person tries again."""
+
     next_start: NextStart | None = None
     waits_for: tuple[str, ...] = ()
     """Agents that must run before this one starts, and do not run now."""
@@ -301,6 +305,9 @@ class RunView(View, frozen=True, kw_only=True):
 
     retry_at: datetime | None
     last_failure: FailureView | None = None
+    unanswered: UnansweredView | None = None
+    """Messages to it that stay unanswered until a person tries again."""
+
     next_start: NextStart | None = None
     waits_for: tuple[str, ...] = ()
     """Agents that must run before this one starts, and do not run now."""

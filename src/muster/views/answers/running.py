@@ -21,6 +21,17 @@ class FailureView(View, frozen=True, kw_only=True):
     """The place in the log of the end of that session."""
 
 
+class UnansweredView(View, frozen=True, kw_only=True):
+    """Direct messages that two sessions in a row have not answered."""
+
+    at: datetime
+    reason: str
+    """The end of the session that had them last."""
+
+    seq: int
+    """The place in the log at which muster gave up."""
+
+
 class NextStart(View, frozen=True, kw_only=True):
     """The time at which the next session starts by itself."""
 

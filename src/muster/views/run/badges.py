@@ -32,6 +32,7 @@ from muster.machines.turns.table import selector_of
 from muster.machines.vocabulary import Authority, Awaits, Outcome, RunMode, Urgency
 from muster.views.answers.agents import Badge, Control, ControlAct
 from muster.views.run.births import hatching, reason_of, short, unborn
+from muster.views.run.failures import failed_line, unanswered_line, waiting_line
 from muster.views.run.running import waits_for
 
 RUNNING: Final = "RUNNING"
@@ -47,6 +48,9 @@ WAKE: Final = Control(label="Wake", color="orange", desired=RunMode.CONTINUOUS, 
 SLEEP: Final = Control(label="Sleep", color="red", desired=RunMode.PAUSE, act=ControlAct.SLEEP)
 SUMMON: Final = Control(
     label="Summon again", color="orange", desired=RunMode.CONTINUOUS, act=ControlAct.SUMMON
+)
+RETRY: Final = Control(
+    label="Try again", color="orange", desired=RunMode.CONTINUOUS, act=ControlAct.RETRY
 )
 RUN_NOW: Final = Control(label="Run now", color="orange", desired=RunMode.CONTINUOUS, now=True)
 
@@ -174,7 +178,9 @@ def _running(team: Team, agent: Agent) -> Line:
         return Line(f"in a {_SINGLE[session.mode]}")
     if not agent.run.long_lived:
         return Line("working")
-    return Line(_message(agent) or _queued(team, agent) or "waiting for work")
+    return Line(
+        _message(agent) or unanswered_line(agent) or _queued(team, agent) or waiting_line(agent)
+    )
 
 
 def _stopping(team: Team, agent: Agent, session: Session) -> str:
@@ -201,7 +207,7 @@ def _idle(team: Team, agent: Agent) -> Line:
         return Line(f"waits for {', '.join(missing)} to run")
     if run.failures and (run.retry_at is not None or run.retries_failures):
         then = "trying again" if run.retry_at is None else "next try"
-        return Line(f"{_failed(run)}; {then}", run.retry_at)
+        return Line(f"{failed_line(run)}; {then}", run.retry_at)
     if run.retry_at is not None:
         return Line("next session", run.retry_at)
     return _between_runs(run) if run.follows_schedule else Line("starting")
@@ -212,14 +218,6 @@ def _between_runs(run: RunControl) -> Line:
     if run.last_failure is None:
         return Line("next run", run.scheduled_at)
     return Line(f"last run failed: {reason_of(run.last_failure)}; next run", run.scheduled_at)
-
-
-def _failed(run: RunControl) -> str:
-    """How often it failed and why: short, because the time of the next try comes after it."""
-    times = "failed once" if run.failures == 1 else f"failed {run.failures} times"
-    if run.last_failure is None:
-        return times
-    return f"{times}: {reason_of(run.last_failure)}"
 
 
 def _paused(agent: Agent) -> str:
@@ -325,7 +323,10 @@ def _speaks(team: Team, agent: Agent) -> str | None:
 
 
 def _message(agent: Agent) -> str | None:
-    return "working on a message" if agent.read < agent.delivered else None
+    if agent.answered_upto >= agent.delivered or agent.unanswered is not None:
+        return None
+    again = agent.returned >= agent.delivered
+    return "working on a message again" if again else "working on a message"
 
 
 def _queued(team: Team, agent: Agent) -> str | None:
@@ -391,10 +392,12 @@ def _controls(team: Team, agent: Agent, word: str) -> Controls:
 def _run_controls(team: Team, agent: Agent, word: str) -> Controls:
     """Start and stop. Stop is there whenever `desired` is not pause; main controls come first."""
     run = agent.run
+    again = () if agent.unanswered is None or team.shutdown is not None else (RETRY,)
     if run.desired is not RunMode.PAUSE:
-        return Controls((STOP, *_early(team, agent, word)), tuple(_restarts(team, agent)))
+        early = _early(team, agent, word)
+        return Controls((STOP, *again, *early), tuple(_restarts(team, agent)))
     if word == IDLE:
-        return Controls((START,), () if run.on_call else (ONCE, CLEANUP))
+        return Controls((START, *again), () if run.on_call else (ONCE, CLEANUP))
     if word == UNKNOWN and agent.authority is Authority.FILE:
         return Controls((START,))
     # A loop that follows a file cannot be stopped now: it reads its file between sessions.

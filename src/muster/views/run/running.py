@@ -5,7 +5,7 @@ from muster.machines.run_control.gate import missing_dependencies
 from muster.machines.run_control.live import own_session
 from muster.machines.state import Agent, RunControl, Team
 from muster.machines.vocabulary import Authority, RunMode
-from muster.views.answers.running import FailureView, NextStart, WakeView
+from muster.views.answers.running import FailureView, NextStart, UnansweredView, WakeView
 
 
 def last_wake(agent: Agent) -> WakeView | None:
@@ -29,6 +29,14 @@ def last_failure(run: RunControl) -> FailureView | None:
     if failure is None:
         return None
     return FailureView(at=failure.at, reason=failure.reason, count=failure.count, seq=failure.seq)
+
+
+def unanswered(agent: Agent) -> UnansweredView | None:
+    """The messages that stay unanswered until a person tries again."""
+    left = agent.unanswered
+    if left is None:
+        return None
+    return UnansweredView(at=left.at, reason=left.reason, seq=left.seq)
 
 
 def next_start(agent: Agent) -> NextStart | None:

@@ -83,7 +83,7 @@ const short = (line) =>
   everyLine(line.length > LINE_CHARS ? `${line.slice(0, LINE_CHARS)} … (${line.length} characters)` : line);
 
 function next(agent) {
-  if (agent.running) return "It is running again; a session that succeeds ends this notice.";
+  if (agent.running) return "It is running again; work that succeeds ends this notice.";
   const start = agent.nextStart;
   if (!start)
     return agent.desired === "pause" ? "It is paused: there is no next try." : "It starts when it can.";

@@ -7,6 +7,7 @@ import { secondsSince, span } from "../clock.js";
 import { h, keyed, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
 import { go, link } from "../router.js";
+import { controlsOf, press } from "../run.js";
 import { store } from "../store.js";
 import { visible } from "../visible.js";
 import { face } from "./agent-face.js";
@@ -112,6 +113,9 @@ class NeedsList extends Part {
             text: "Look",
             "aria-label": `Look at ${name}`,
           }),
+      ...(need.kind === "unanswered"
+        ? [act("button again", "Try again", `Try again: ${name}`, () => again(need))]
+        : []),
       act("later", "Later", `Put off for an hour: ${name}`, () => later(need)),
       ...(need.canBeDone ? [act("done", "Done", `Done: ${name}`, () => done(need))] : []),
       ...(row.form ? [row.form] : []),
@@ -163,6 +167,13 @@ class NeedsList extends Part {
       h("button", { type: "button", class: "quiet", text: "Undo (u)", on: { click: () => this.#undo() } }),
     );
   }
+}
+
+/** Hand a message over once more that was left unanswered. */
+function again({ seat }) {
+  const agent = store.agents.get(seat);
+  const control = controlsOf(agent).find(({ act }) => act === "retry");
+  if (control) press(agent, control);
 }
 
 function act(kind, label, name, press) {
