@@ -2754,6 +2754,14 @@ CLAUDE = (
         },
     ),
     Promise(
+        "What an agent says after a helper that it left to work has ended reaches the person.",
+        {
+            "acceptance/claude/test_background.py": [
+                "test_what_an_agent_says_after_its_helper_has_ended_reaches_the_chat",
+            ],
+        },
+    ),
+    Promise(
         "A failing model server is named as the reason, and a call without approval is not run.",
         {
             "acceptance/claude/test_runtime_faults.py": [

@@ -204,6 +204,9 @@ class Result(SessionReport, frozen=True, kw_only=True):
     answers: bool = True
     """Whether it is what came of the last prompt, and not of something that went on beside."""
 
+    unasked: bool = False
+    """Whether the program began this work itself: a helper that it had left to work has ended."""
+
 
 class SessionActivity(SessionReport, frozen=True, kw_only=True):
     """A visible activity: a tool call, a helper, a retry of the model, silence."""

@@ -270,7 +270,17 @@ class Intake:
                 await self._done(None, result.text or None)
             if self._told.taken_upto > self._agent.read:  # an answer need not be words
                 await self._send(c.MarkRead(seat=self._seat, upto=self._told.taken_upto))
+        elif result.unasked and result.ok and worked_in is None:
+            await self._tell_unasked(result.text)
+        self._told.answered = False  # what comes now is other work
         await self._report(result, worked_in)
+
+    async def _tell_unasked(self, text: str) -> None:
+        """Tell the human what came of work that the program began itself, outside of any turn: a
+        helper that it had left to work has come to an end.
+        """
+        if text and self._speech.current() is None and not self._told.answered:
+            await self._say(text, None)
 
     async def _report(self, result: ports.Result, worked_in: ChannelId | None = None) -> None:
         """Record a result and its usage."""

@@ -183,6 +183,7 @@ def test_what_comes_of_a_helper_in_the_background_is_no_answer_to_a_prompt(
         first, second = await stage.listener.results(2)
         assert (first.text, first.answers) == ("Sent.", True)
         assert (second.text, second.answers) == ("Good to know.", False)
+        assert (first.unasked, second.unasked) == (False, True)
         [ended] = await stage.listener.did(Activity.HELPER_DONE)
         assert (ended.name, ended.text) == ("alice", "All quiet.")
         assert await session.wait() == WELL

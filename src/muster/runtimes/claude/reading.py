@@ -322,7 +322,8 @@ class MessageReader:
         self._last_text, self._answer, self._blocked, self._retries = "", None, "", 0
         if not self._helpers:
             self._calls.clear()
-        yield Result(ok=ok, text=text, usage=used, answers=answers)
+        unasked = not answers and not self.fault
+        yield Result(ok=ok, text=text, usage=used, answers=answers, unasked=unasked)
 
     def _outcome(self, message: ResultMessage) -> tuple[bool, str]:
         reason = message.terminal_reason or ""
