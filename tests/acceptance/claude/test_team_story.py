@@ -68,6 +68,9 @@ def test_the_lead_is_main_and_what_it_may_not_do_its_subagent_does(
         start(team, "Julian")
         team.post("/api/send", {"message": REQUEST})
         team.until(lambda _: "There it is." in answer_of(team, "Julian"))
+        # The answer comes first, then the end of the conversation, then what it cost.
+        team.until(lambda _: any(each.get("conversation") for each in team.log("session_result")))
+        team.until(lambda _: team.log("conversation_end") != [])
         [conversation] = team.get("/api/conversations")["conversations"]
         assert (conversation["conversation"], conversation["outcome"]) == ("conv_001", "answered")
         [result] = [each for each in team.log("session_result") if each.get("conversation")]
