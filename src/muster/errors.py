@@ -172,6 +172,10 @@ class NothingUnanswered(Refused):
     """{name!r} has no unanswered message. `muster send` sends it one."""
 
 
+class NotAtWork(Refused):
+    """{name!r} has no running session that could be interrupted."""
+
+
 class WaitsFor(Refused):
     """{name!r} waits for {names} to run. `muster start` those, or change `after` in muster.toml."""
 

@@ -26,6 +26,7 @@ NOT_KEPT = {
     ("POST", "/api/agents/summon"): "see the last test",
     ("POST", "/api/agents/wake"): "an agent that is being woken is not woken a second time",
     ("POST", "/api/agents/{name}/restart"): "a session that is ending for a restart ends once",
+    ("POST", "/api/agents/{name}/interrupt"): "work that has stopped is not stopped again",
     ("POST", "/api/agents/{name}/retry"): "a second retry is refused: nothing is unanswered",
     ("POST", "/api/channels/{channel}/turn/partial"): "partial text is not in the log",
     ("POST", "/api/shutdown"): "to be stopped twice is to be stopped",

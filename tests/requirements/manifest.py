@@ -2754,6 +2754,17 @@ CLAUDE = (
         },
     ),
     Promise(
+        "A person interrupts the work of an agent; its words and its session are kept.",
+        {
+            "acceptance/claude/test_interrupted.py": [
+                "test_interrupted_work_stops_and_its_words_and_the_session_are_kept",
+            ],
+            "machines/run_control/test_run_control.py": [
+                "test_only_people_interrupt_an_agent_and_only_one_that_has_a_session",
+            ],
+        },
+    ),
+    Promise(
         "What an agent says after a helper that it left to work has ended reaches the person.",
         {
             "acceptance/claude/test_background.py": [

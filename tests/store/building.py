@@ -102,6 +102,7 @@ from muster.machines.events import (
     WakeRecorded,
     WakeRequested,
     WarningLogged,
+    WorkInterrupted,
     WorkStopped,
 )
 from muster.machines.handover import HandedOver, WakeCheck
@@ -372,6 +373,7 @@ EXAMPLES: tuple[Fact, ...] = (
     AgentMessage(agent_name="Lyra", content=(Text("hi"),), seat=SEAT, channel=DESIGN, epoch=17),
     MessagesReturned(seat=SEAT, after=40, upto=41, reason="its session failed"),
     MessagesUnanswered(seat=SEAT, after=40, upto=41, reason="its session failed"),
+    WorkInterrupted(seat=SEAT, session=SESSION),
     MessagesRead(seat=SEAT, upto=41),
     MessagesDelivered(seat=SEAT, upto=41, channel=DESIGN),
     TokenIssued(token_id="lyra", role=Role.AGENT, digest="ab" * 32, seat=SEAT, note="laptop"),

@@ -345,6 +345,12 @@ def restart(name: str, *, now: bool = False, note: str | None = None) -> ApiRequ
     return ApiRequest(method="POST", path=path, answer=RunView, body=body)
 
 
+def interrupt(name: str) -> ApiRequest[RunView]:
+    """Stop the present work of an agent; its session lives on."""
+    path = api_path("agents", name, "interrupt")
+    return ApiRequest(method="POST", path=path, answer=RunView)
+
+
 def retry(name: str) -> ApiRequest[RunView]:
     """Hand an agent the messages again that it left unanswered."""
     path = api_path("agents", name, "retry")

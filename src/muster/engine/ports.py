@@ -204,6 +204,9 @@ class Result(SessionReport, frozen=True, kw_only=True):
     answers: bool = True
     """Whether it is what came of the last prompt, and not of something that went on beside."""
 
+    interrupted: bool = False
+    """Whether the work was interrupted: the text is what was said until then."""
+
     unasked: bool = False
     """Whether the program began this work itself: a helper that it had left to work has ended."""
 

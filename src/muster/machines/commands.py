@@ -427,6 +427,12 @@ class ReportSessionEnded(Command, frozen=True, kw_only=True):
     """The earliest time for the next session, in seconds from now, where the program knows one."""
 
 
+class InterruptWork(Command, frozen=True, kw_only=True):
+    """A person stops the present work of an agent; its session lives on."""
+
+    seat: SeatId
+
+
 class ReturnMessages(Command, frozen=True, kw_only=True):
     """Hand direct messages over again whose session ended before it had answered them."""
 

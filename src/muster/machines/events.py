@@ -490,6 +490,13 @@ class InterruptRequested(Fact, frozen=True, kw_only=True):
     until: datetime
 
 
+class WorkInterrupted(Fact, frozen=True, kw_only=True):
+    """A person stopped the present work of an agent; its session lives on."""
+
+    seat: SeatId
+    session: SessionId
+
+
 class KillRequested(Fact, frozen=True, kw_only=True):
     """Interrupted work did not stop in time: the session is killed."""
 

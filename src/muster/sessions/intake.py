@@ -12,6 +12,7 @@ import logging
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from muster.engine import ports
 from muster.engine.dispatcher import Dispatcher
@@ -276,9 +277,7 @@ class Intake:
         await self._report(result, worked_in)
 
     async def _tell_unasked(self, text: str) -> None:
-        """Tell the human what came of work that the program began itself, outside of any turn: a
-        helper that it had left to work has come to an end.
-        """
+        """Tell the human what came of work that the program began itself, outside of any turn."""
         if text and self._speech.current() is None and not self._told.answered:
             await self._say(text, None)
 
@@ -291,7 +290,7 @@ class Intake:
         report = c.ReportResult(
             session=self._session,
             ok=result.ok,
-            text=result.text,
+            text=result.text or ("interrupted" if result.interrupted else ""),
             usage=usage,
             channel=worked_in,
             answers=result.answers,
@@ -313,6 +312,10 @@ class Intake:
             ok=result.ok,
             text=result.text or (printed if result.ok else ""),
         )
+        if result.interrupted:  # its words are kept, and are not the reason of the end
+            if words := result.text or printed:
+                await self._say(words, channel)
+            ended = replace(ended, text="interrupted")
         await self._act(ended)
 
     async def _see(

@@ -16,6 +16,7 @@ from muster.machines.events import (
     SessionRequested,
     SilenceNoticed,
     StopRequested,
+    WorkInterrupted,
 )
 from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.state import Phase, Session, Team
@@ -30,6 +31,7 @@ TYPES = frozenset(
         InterruptRequested,
         KillRequested,
         SilenceNoticed,
+        WorkInterrupted,
     )
 )
 """The types of events that give orders."""
@@ -59,7 +61,7 @@ class Interrupt(Order, frozen=True, kw_only=True):
     """Interrupt the work, and report when the work on a lost turn has stopped."""
 
     channel: ChannelId | None
-    """Where the work on a lost turn stops; none where silence is the reason."""
+    """Where the work on a lost turn stops; none where silence or a person is the reason."""
 
 
 class Kill(Order, frozen=True, kw_only=True):
@@ -89,7 +91,10 @@ def orders(event: Event, team: Team) -> Sequence[Order]:
         case InterruptRequested(session=session, seat=seat, channel=channel):
             interrupt = Interrupt(session=session, seat=seat, channel=channel)
             return (interrupt,) if _live(team, session) else ()
-        case SilenceNoticed(session=session, seat=seat, action=OnSilence.INTERRUPT):
+        case (
+            SilenceNoticed(session=session, seat=seat, action=OnSilence.INTERRUPT)
+            | WorkInterrupted(session=session, seat=seat)
+        ):
             interrupt = Interrupt(session=session, seat=seat, channel=None)
             return (interrupt,) if _live(team, session) else ()
         case KillRequested(session=session, seat=seat):

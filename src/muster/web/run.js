@@ -10,6 +10,7 @@ const REQUESTS = {
   sleep: (agent) => post("/api/agents/sleep", { agents: [agent.id] }),
   restart: (agent, { now }) =>
     post(path`/api/agents/${agent.id}/restart`, { note: "restarted in Mission Control", now }),
+  interrupt: (agent) => post(path`/api/agents/${agent.id}/interrupt`),
   retry: (agent) => post(path`/api/agents/${agent.id}/retry`),
   summon: ({ seat }) => post("/api/agents/summon", { seats: [seat] }),
   enable: (agent) => post(path`/api/agents/${agent.id}/enable`),

@@ -259,7 +259,7 @@ def test_a_question_that_nobody_answers_is_given_up_with_the_work(
         await session.interrupt()
         await asyncio.wait_for(withdrawn.wait(), SLOW_SECONDS)
         [result] = stage.listener.all(Result)
-        assert (result.ok, result.text) == (False, "interrupted")
+        assert (result.ok, result.interrupted, result.text) == (False, True, "")
         await end(session)
 
     run(scene())

@@ -67,7 +67,7 @@ def test_an_interrupt_ends_a_tool_and_the_session_goes_on(
         tool = await asleep(stage.box)
         await session.interrupt()
         [result] = stage.listener.all(Result)
-        assert (result.ok, result.text) == (False, "interrupted")
+        assert (result.ok, result.interrupted, result.text) == (False, True, "")
         await gone(tool)
         await session.interrupt()  # there is nothing to interrupt
         assert await session.send_prompt("next")
@@ -89,7 +89,7 @@ def test_an_interrupt_ends_an_answer_that_has_just_begun(
         session = await stage.start("talk")
         await session.interrupt()  # before the model has said anything
         [result] = stage.listener.all(Result)
-        assert (result.ok, result.text) == (False, "interrupted")
+        assert (result.ok, result.interrupted, result.text) == (False, True, "")
         assert await session.send_prompt("next")
         assert (await stage.listener.results(2))[1].text == "Fine."
         await end(session)

@@ -237,6 +237,7 @@ def _about(seat: SeatId) -> Iterator[Command]:
     yield c.SeeMessages(seat=seat, upto=5)
     yield c.ReturnMessages(seat=seat, reason="its session failed")
     yield c.RetryMessages(seat=seat)
+    yield c.InterruptWork(seat=seat)
     yield c.IssueToken(token_id="t", role=e.Role.AGENT, digest="d", seat=seat)
     yield c.ConnectAgent(seat=seat)
     yield c.DisconnectAgent(seat=seat, reason="left")

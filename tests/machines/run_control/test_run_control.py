@@ -360,3 +360,17 @@ def test_people_may_set_any_mode_and_only_one_shots_pause_automatically() -> Non
     alone = {(row.source, row.target) for row in DESIRED if row.trigger == "one_shot_done"}
     assert alone == {(RUN_ONCE, PAUSE), (RUN_CLEANUP, PAUSE)}
     assert {row.target for row in TABLE if row.trigger == "session_ended"} == {PAUSE}
+
+
+def test_only_people_interrupt_an_agent_and_only_one_that_has_a_session() -> None:
+    scene = Scene()
+    scene.running("Lyra")
+    interrupt = c.InterruptWork(seat=scene.seat("Lyra"))
+    scene.refuse(interrupt, "forbidden", actor="agent:Lyra")
+    [fact] = facts(scene.do(interrupt), e.WorkInterrupted)
+    assert fact.session == scene.session("Lyra").id
+    scene.want("Lyra", PAUSE, now=True)
+    scene.ends("Lyra")
+    scene.refuse(interrupt, "not_at_work")
+    scene.want("Lyra", CONTINUOUS)
+    scene.refuse(interrupt, "not_at_work")  # it has not started yet

@@ -97,7 +97,7 @@ signal.signal(signal.SIGINT, interrupted)
         session = await stage.start(BEGINS + hears, interrupt=QUICK)
         await stage.listener.ready()
         await session.interrupt()
-        assert [each.text for each in stage.listener.results()] == ["interrupted"]
+        assert [each.interrupted for each in stage.listener.results()] == [True]
         assert alive(session.pid)
         await session.stop(Urgency.GRACEFUL)
         await session.kill()

@@ -72,6 +72,7 @@ STOP, START_IT = "Stop Agent", "Start Agent"
 SAYS_IT_RUNS = "UNKNOWN: its state file says continuous, but its loop has not written it"
 ONE_SHOTS = ("Run Single Session", "Run Cleanup Session")
 RESTARTS = ("Restart after its work", "Restart now")
+WORKS_ON = ("Interrupt its work", *RESTARTS)
 
 
 class Row(NamedTuple):
@@ -94,8 +95,8 @@ ROWS = {
     "cleanup": Row(lambda: up(RUN_CLEANUP), "RUNNING: in a cleanup session", (STOP,), RESTARTS),
     "between": Row(paced, "RUNNING: between sessions, next ...", (STOP,)),
     "next": Row(begun, "RUNNING: starting", (STOP,)),
-    "ready": Row(lambda: up(long_lived=True), "RUNNING: waiting for work", (STOP,), RESTARTS),
-    "message": Row(messaged, "RUNNING: working on a message", (STOP,), RESTARTS),
+    "ready": Row(lambda: up(long_lived=True), "RUNNING: waiting for work", (STOP,), WORKS_ON),
+    "message": Row(messaged, "RUNNING: working on a message", (STOP,), WORKS_ON),
     "stopping": Row(stopped, "RUNNING: stops after this session", ("Stop now",), (START_IT,)),
     "now": Row(lambda: stopped(now=True), "RUNNING: stopping now", ("Stop now",), (START_IT,)),
     "paused": Row(paused, "IDLE: paused by Marcus", (START_IT,), ONE_SHOTS),
@@ -148,30 +149,30 @@ ROWS = {
     "muster is down": Row(lambda: at_rest(wanted()), "IDLE: starts with muster", (STOP,)),
     "was running": Row(lambda: at_rest(paced()), "UNKNOWN: muster does not run", (STOP,)),
     "approval": Row(
-        lambda: asking("Bash"), "RUNNING: waiting for you: approval of Bash", (STOP,), RESTARTS
+        lambda: asking("Bash"), "RUNNING: waiting for you: approval of Bash", (STOP,), WORKS_ON
     ),
     "approvals": Row(
         lambda: asking("Bash", "Write"),
         "RUNNING: waiting for you: approval of Bash and 1 more",
         (STOP,),
-        RESTARTS,
+        WORKS_ON,
     ),
     # in a channel
-    "turn": Row(lambda: talking("Ada", "Bo"), "RUNNING: working in reviews", (STOP,), RESTARTS),
+    "turn": Row(lambda: talking("Ada", "Bo"), "RUNNING: working in reviews", (STOP,), WORKS_ON),
     "second": Row(
         lambda: talking("Bo", "Cy", "Ada"),
         "RUNNING: waiting for its turn in reviews (2nd)",
         (STOP,),
-        RESTARTS,
+        WORKS_ON,
     ),
-    "chosen": Row(chosen, "RUNNING: waiting for its turn in reviews (1st)", (STOP,), RESTARTS),
+    "chosen": Row(chosen, "RUNNING: waiting for its turn in reviews (1st)", (STOP,), WORKS_ON),
     "selected": Row(
         lambda: talking(
             "Bo", "Ada", config=TurnConfig(speaker_order=SpeakerOrder.SELECTOR, selector="Bo")
         ),
         "RUNNING: waiting for its turn in reviews",
         (STOP,),
-        RESTARTS,
+        WORKS_ON,
     ),
     "selector": Row(
         lambda: talking(
@@ -179,18 +180,18 @@ ROWS = {
         ),
         "RUNNING: choosing the next speaker in reviews",
         (STOP,),
-        RESTARTS,
+        WORKS_ON,
     ),
     "question": Row(
         lambda: waiting(Awaits.PERSON),
         "RUNNING: waiting for you in reviews: which one?",
         (STOP,),
-        RESTARTS,
+        WORKS_ON,
     ),
     "resume": Row(
-        lambda: waiting(Awaits.RESUME), "RUNNING: waiting in reviews: which one?", (STOP,), RESTARTS
+        lambda: waiting(Awaits.RESUME), "RUNNING: waiting in reviews: which one?", (STOP,), WORKS_ON
     ),
-    "interrupted": Row(interrupted, "RUNNING: interrupted by Marcus in reviews", (STOP,), RESTARTS),
+    "interrupted": Row(interrupted, "RUNNING: interrupted by Marcus in reviews", (STOP,), WORKS_ON),
     # an agent that connects by itself
     "connected": Row(connected, "CONNECTED: waiting for work", (STOP,)),
     "told": Row(told_to_stop, "CONNECTED: asked to stop: told at its next request", (START_IT,)),

@@ -119,6 +119,25 @@ def cleanup(**request: Unpack[RunRequest]) -> None:
     request_run(RunMode.RUN_CLEANUP, **request)
 
 
+@click.command()
+@home_option
+@json_option("Print desired and current state as JSON, one line for each agent.")
+@click.argument("names", metavar="AGENT...", nargs=-1, required=True)
+def interrupt(home: Path, as_json: bool, names: tuple[str, ...]) -> None:
+    """Stop the work of agents; their sessions live on.
+
+    What an agent had said is kept, and it waits for its next message. A program that does not wait
+    for prompts ends.
+    """
+    with server(home) as client:
+        for name in dict.fromkeys(names):
+            run = client.ask(requests.interrupt(name))
+            if as_json:
+                print_json(run)
+            else:
+                click.echo(f"{clean(run.agent)}: asked to stop its work")
+
+
 def request_run(
     desired: RunMode | None, *, now: bool = False, **request: Unpack[RunRequest]
 ) -> None:

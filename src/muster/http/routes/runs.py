@@ -12,7 +12,7 @@ from muster.http.log_pages import read_slice
 from muster.http.routing import EVERYBODY, OPERATOR, ApiCall, route
 from muster.http.types import Body, Cursor, Instant, Note, Query, in_utc
 from muster.identity.waking import with_memory
-from muster.machines.commands import RestartAgent, RetryMessages, SetDesired
+from muster.machines.commands import InterruptWork, RestartAgent, RetryMessages, SetDesired
 from muster.machines.vocabulary import RunMode
 from muster.store.base import LogFilter, Stored
 from muster.views.agents import view_run
@@ -74,6 +74,14 @@ async def restart_agent(call: ApiCall, name: str, body: RestartBody) -> RunView:
     agent = call.agent(name)
     restart = RestartAgent(seat=agent.seat, set_by=call.team.human, note=body.note, now=body.now)
     await call.send(restart)
+    return view_run(call.team, call.team.agent(agent.seat))
+
+
+@route("POST", "/api/agents/{name}/interrupt", may=OPERATOR)
+async def interrupt_work(call: ApiCall, name: str) -> RunView:
+    """Stop the present work of an agent. Its session lives on, and what it had said is kept."""
+    agent = call.agent(name)
+    await call.send(InterruptWork(seat=agent.seat))
     return view_run(call.team, call.team.agent(agent.seat))
 
 

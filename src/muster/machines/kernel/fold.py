@@ -92,6 +92,7 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.ClockJumped: clock.clock_jumped,
     e.CommandRefused: _unchanged,
     e.WarningLogged: _unchanged,
+    e.WorkInterrupted: _unchanged,
     e.SettingsApplied: _unchanged,
     e.SettingsRejected: _unchanged,
     e.AgentsSummoned: identity_fold.agents_summoned,

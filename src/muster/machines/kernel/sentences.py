@@ -392,6 +392,7 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.ScheduledRunDue: lambda f, t: (
         f"the run of {_who(t, f.seat)} at {f.at:%Y-%m-%d %H:%M:%S} is due"
     ),
+    e.WorkInterrupted: lambda f, t: f"the work of {_who(t, f.seat)} was interrupted",
     e.SilenceNoticed: lambda f, t: (
         f"{_who(t, f.seat)} showed no sign of work for {f.seconds:g} s ({f.action})"
     ),

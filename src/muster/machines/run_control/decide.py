@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from muster.errors import (
     Dismissed,
     Invalid,
+    NotAtWork,
     OnCall,
     RunElsewhere,
     StaleGeneration,
@@ -22,6 +23,7 @@ from muster.errors import (
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines import spending
+from muster.machines.actors import refuse_agent
 from muster.machines.events import Fact
 from muster.machines.identity.wake_orders import is_being_woken, packed, wake_requested
 from muster.machines.ids import MUSTER, STATE_FILE_EDIT, SeatId, SessionId, author_text
@@ -268,6 +270,19 @@ def pause_for(team: Team, agent: Agent, reached: str) -> Iterator[Fact]:
     if agent.run.desired is not PAUSE:
         yield desire(agent, PAUSE, "budget", MUSTER, reached)
     yield from stop_all(team, agent, Urgency.GRACEFUL, reached)
+
+
+def interrupt_work(team: Team, command: c.InterruptWork, now: datetime) -> Sequence[Fact]:
+    agent = team.agent(command.seat)
+    session = own_session(team, agent)
+    if session is None or session.phase is Phase.STARTING:
+        raise NotAtWork(name=agent.id)
+    return (e.WorkInterrupted(seat=agent.seat, session=session.id),)
+
+
+def check_interrupt(team: Team, command: c.InterruptWork, actor: str) -> None:
+    """Only people interrupt agents."""
+    refuse_agent(actor, "interrupt an agent")
 
 
 def report_activity(team: Team, command: c.ReportActivity, now: datetime) -> Sequence[Fact]:

@@ -60,7 +60,6 @@ WORKING_SECONDS: Final = 1.0
 """How often a model that goes on talking is told of as a sign of work."""
 
 MODEL: Final = "model"
-INTERRUPTED: Final = "interrupted"
 SYNTHETIC: Final = "<synthetic>"
 """The model that the program names for what it says itself."""
 
@@ -323,12 +322,15 @@ class MessageReader:
         if not self._helpers:
             self._calls.clear()
         unasked = not answers and not self.fault
-        yield Result(ok=ok, text=text, usage=used, answers=answers, unasked=unasked)
+        aborted = (message.terminal_reason or "").startswith("aborted") and not self.fault
+        yield Result(
+            ok=ok, text=text, usage=used, answers=answers, unasked=unasked, interrupted=aborted
+        )
 
     def _outcome(self, message: ResultMessage) -> tuple[bool, str]:
         reason = message.terminal_reason or ""
         if reason.startswith("aborted"):
-            return False, self.fault or INTERRUPTED
+            return False, self.fault or self._answer or ""
         text = self._blocked or message.result or "; ".join(message.errors or ())
         if not message.is_error and not self._blocked:
             return True, text if self._answer is None else self._answer

@@ -97,6 +97,7 @@ class ControlAct(StrEnum):
     ENABLE = "enable"  # POST /api/agents/{name}/enable
     SUMMON = "summon"  # POST /api/agents/summon with the seat
     RESTART = "restart"  # POST /api/agents/{name}/restart, with `now` where it is set
+    INTERRUPT = "interrupt"  # POST /api/agents/{name}/interrupt
     RETRY = "retry"  # POST /api/agents/{name}/retry
 
 

@@ -423,6 +423,13 @@ def _restarts(team: Team, agent: Agent) -> Iterator[Control]:
     if agent.authority is not Authority.MUSTER or session is None or team.shutdown is not None:
         return
     if session.phase is Phase.RUNNING:
+        if agent.run.long_lived:  # another program would end
+            yield Control(
+                label="Interrupt its work",
+                color="",
+                desired=agent.run.desired,
+                act=ControlAct.INTERRUPT,
+            )
         yield _restart("Restart after its work", agent)
     if session.phase is not Phase.STARTING and session.urgency is not Urgency.NOW:
         yield _restart("Restart now", agent, now=True)
