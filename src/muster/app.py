@@ -11,7 +11,6 @@ No cancellation can skip the last line. A service that fails ends the team in th
 `open_team` raises its exception.
 """
 
-import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import (
@@ -65,7 +64,7 @@ from muster.mirrors.state_file.files import StateFiles, wishes
 from muster.reloading.live import LiveSettings, Load, SettingsSource
 from muster.reloading.roster import Roster, describer
 from muster.runtimes import catalog
-from muster.runtimes.process.orphans import ORPHANS
+from muster.runtimes.process.orphans import session_tasks
 from muster.runtimes.programs import detect_programs
 from muster.sessions.environment import SessionEnvironment
 from muster.sessions.prompt import Prompter
@@ -291,7 +290,7 @@ async def run_team(
     files += _inbox_files(dispatcher, store, clock, options.inboxes, feed)
     tasks = _tasks(dispatcher, clock, log_provider, options.delegation, home)
     requests = await _requests(dispatcher, clock, log_provider, tasks, options.delegation)
-    async with _session_tasks() as lives:
+    async with session_tasks() as lives:
         around = SessionEnvironment(session_tokens, home=home, url=options.url)
         reclaim = None if home is None else catalog.reclaimer(home)
         sessions = Sessions(
@@ -329,14 +328,6 @@ async def run_team(
                 )
         finally:
             await run_to_completion(end_team(dispatcher, feed, sessions, files, reactor, snapshots))
-
-
-@asynccontextmanager
-async def _session_tasks() -> AsyncGenerator[asyncio.TaskGroup]:
-    """A task group for sessions, whose orphans are adopted meanwhile."""
-    with ORPHANS.adopting():
-        async with background() as tasks:
-            yield tasks
 
 
 async def _apply(roster: Roster, files: StateFiles, settings: Settings) -> None:

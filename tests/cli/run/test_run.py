@@ -143,7 +143,7 @@ def test_pause_lets_the_session_finish_and_then_waits_for_another_wish(stage: St
     stage.until(lambda: stage.book() == ["begin continuous"])
     stage.until_states("continuous", "continuous")
     stage.wish("pause")
-    stage.until(lambda: "human set pause" in stage.said())
+    stage.until(lambda: "an edit of its state file set pause" in stage.said())
     assert stage.states() == ("pause", "continuous")
     assert stage.book() == ["begin continuous"]
     stage.finish()

@@ -18,10 +18,11 @@ import resource
 import signal
 import sys
 from collections import Counter
-from collections.abc import Generator, Iterable
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncGenerator, Generator, Iterable
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Final, NamedTuple
 
+from muster.engine.tasks import background
 from muster.runtimes.process import proc
 from muster.runtimes.process.marks import MARK_MAX, RLIMIT_LOCKS, mark_in, mark_of
 from muster.runtimes.process.proc import Process
@@ -180,6 +181,14 @@ class Orphans:
 
 ORPHANS: Final = Orphans()
 """Those of this process: the kernel keeps one list of children for it."""
+
+
+@asynccontextmanager
+async def session_tasks() -> AsyncGenerator[asyncio.TaskGroup]:
+    """A task group for sessions, whose orphans are adopted meanwhile."""
+    with ORPHANS.adopting():
+        async with background() as tasks:
+            yield tasks
 
 
 def why_not_adopting() -> str:
