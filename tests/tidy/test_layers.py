@@ -575,6 +575,22 @@ def test_a_fast_verb_loads_no_event_loop_and_no_server(call: str, home: Path) ->
     assert ran.stderr == "0\n", "the exit code, and the loaded modules of HEAVY"
 
 
+def test_a_server_starts_without_the_sdk_of_claude_code() -> None:
+    """It is an extra that may not be installed, and importing it takes a second."""
+    ran = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import sys, muster.cli.run.up; print('claude_agent_sdk' in sys.modules)",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=WAIT_SECONDS,
+        check=True,
+    )
+    assert ran.stdout == "False\n"
+
+
 # ── imports of a client ───────────────────────────────────────────────────────────────────────────
 
 CLIENT_MODULES_MAX = 24
