@@ -34,6 +34,35 @@ PHONE: Final[ViewportSize] = {"width": 390, "height": 844}
 AWAY: Final = re.compile("ERR_CONNECTION|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE_CHUNKED")
 """Console messages of the browser while muster is down: not an error of the page."""
 
+OWN_PAGES: Final = (
+    "PreloadTopChromeWebUI",
+    "SpareRendererForSitePerProcess",
+    "WebUIOmniboxAimPopup",
+    "WebUIOmniboxFullPopup",
+    "WebUIOmniboxPopup",
+)
+"""Chromium's features that start up to three renderers of its own for each window, which take as
+long as the page of a test. A version that does not know one of these names ignores it."""
+
+PLAYWRIGHT_OFF: Final = (
+    "AimEnabled",
+    "AvoidCorsURLLoaderRestartOnRedirect",
+    "AvoidUnnecessaryBeforeUnloadCheckSync",
+    "DestroyProfileOnBrowserClose",
+    "HttpsFirstBalancedModeAutoEnable",
+    "HttpsUpgrades",
+    "LensOverlay",
+    "MediaRouter",
+    "NetworkTimeServiceQuerying",
+    "OptimizationHints",
+    "PaintHolding",
+    "PreconnectToSearch",
+    "ThirdPartyStoragePartitioning",
+)
+"""Features that Playwright switches off. They are repeated, because the last list is in force."""
+
+FEATURES_OFF: Final = f"--disable-features={','.join((*PLAYWRIGHT_OFF, *OWN_PAGES))}"
+
 expect.set_options(timeout=WAIT_SECONDS * 1000)
 
 
@@ -41,7 +70,9 @@ expect.set_options(timeout=WAIT_SECONDS * 1000)
 def chromium() -> Generator[Browser]:
     """A browser for many pages. Root, as which CI runs, may not use its sandbox."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", FEATURES_OFF]
+        )
         try:
             yield browser
         finally:
