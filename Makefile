@@ -35,10 +35,12 @@ up: $(VENV)/.installed  ## run muster here with its demo team, in the foreground
 	@exec $(BIN)/python -m muster up --demo $(ARGS)
 
 # Groups of tests: what needs a browser, what needs real Claude Code, what walks through whole programs (the examples
-# of the documents, the demo, starts and stops of servers, the measuring programs), and the rest. Tests that explore
-# whole state spaces have the marker `exhaustive`.
+# of the documents, the demo, starts and stops of servers, delegation from a terminal, whole stories, canaries in
+# confined programs, the measuring programs), and the rest. Tests that explore whole state spaces have the marker
+# `exhaustive`.
 TESTS_BROWSER := tests/web tests/bench/test_web.py
-TESTS_WALKS := tests/guides tests/demo tests/stress tests/bench tests/cli/run
+TESTS_WALKS := tests/guides tests/demo tests/stress tests/bench tests/cli/run tests/cli/delegate tests/acceptance \
+	tests/cli/act/test_next_keeping.py tests/confine/test_canary.py tests/permissions/test_canary.py
 TESTS_CLAUDE := tests/acceptance/claude tests/claude_plugin/plugin/test_plugin.py tests/cli/setup/test_claude_plugin.py
 
 # One process more than there are cores, because many tests wait for other programs. An idle process takes tests
