@@ -19,6 +19,7 @@ from bench import (
     idle,
     inject,
     kernel,
+    mcp,
     memory,
     report,
     run_control,
@@ -61,13 +62,15 @@ _INTRO: Final = """\
 - *Search* asks the open store and builds the answer as it is sent. The words of the messages are as
   frequent as in a language: the n-th is about n times as rare as the first.
 - *An injected agent* waits in the long-poll while it has the turn; a human posts in mode `inject`.
-  The bare socket has one flush, muster two: the message, and that it was handed over."""
+  The bare socket has one flush, muster two: the message, and that it was handed over.
+- *A call of an MCP tool* is one request of revision 2026-07-28 on an open connection. The bare
+  server of the SDK checks no token, and gives the same answer from memory."""
 
 
 GROUPS: Final = (
     *("kernel", "durable", "boot", "memory", "startup", "http", "sse", "idle"),
     *("starts", "stops", "crowd", "flood", "web", "hooks", "confine", "search"),
-    *("inject", "settings"),
+    *("inject", "settings", "mcp"),
 )
 
 
@@ -215,6 +218,7 @@ def _benchmarks(
             messages=effort.search_messages,
         ),
         "inject": partial(inject.measure, folder / "inject", effort.inject_rounds),
+        "mcp": partial(mcp.measure, folder / "mcp", effort.http_rounds),
     }
 
 

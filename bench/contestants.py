@@ -30,17 +30,22 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
 class Contestant:
     """A running program that executes steps of a task on request."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
+    def __init__(self, process: subprocess.Popen[str], first: str = "") -> None:
         self._process = process
+        if first:
+            self._tell(first)
         self.greeting = self._hear()
         """The greeting that the program prints when it is ready."""
 
     def do(self, task: str, steps: int) -> Cost:
         """Execute that many steps of a task."""
-        assert self._process.stdin is not None
-        self._process.stdin.write(f"{task} {steps}\n")
-        self._process.stdin.flush()
+        self._tell(f"{task} {steps}\n")
         return msgspec.convert(self._hear() | {"steps": steps}, Cost)
+
+    def _tell(self, line: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(line)
+        self._process.stdin.flush()
 
     def _hear(self) -> dict[str, object]:
         assert self._process.stdout is not None
@@ -52,9 +57,17 @@ class Contestant:
 
 @contextmanager
 def running(
-    module: str, folder: Path, *, environment: Mapping[str, str], python: str = sys.executable
+    module: str,
+    folder: Path,
+    *,
+    environment: Mapping[str, str],
+    python: str = sys.executable,
+    first: str = "",
 ) -> Generator[Contestant]:
-    """Run a contestant in a folder of its own until the end of the block."""
+    """Run a contestant in a folder of its own until the end of the block.
+
+    `first` is a line that it reads before its greeting.
+    """
     folder.mkdir(parents=True)
     process = subprocess.Popen(
         [python, "-m", module, str(folder)],
@@ -65,5 +78,5 @@ def running(
         text=True,
     )
     with process:
-        yield Contestant(process)
+        yield Contestant(process, first)
         # leaving the block closes stdin, which ends the program

@@ -41,9 +41,9 @@ async def empty(call: ApiCall) -> None:
     """Do nothing."""
 
 
-async def main(home: Path) -> None:
-    """Create a team of 48 in 16 channels, and serve until stdin closes."""
-    await found_home(home, channels=CHANNELS, members=MEMBERS)
+async def main(home: Path, *, channels: int = CHANNELS) -> None:
+    """Create a team of three in each channel, and serve until stdin closes."""
+    await found_home(home, channels=channels, members=MEMBERS)
     # no heartbeat timeout: no agent may lose its seat during the measurement
     options = TeamOptions(human=HUMAN, in_force=SettingsInForce(_PATIENT))
     async with open_team(home, options) as muster:

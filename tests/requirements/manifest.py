@@ -926,6 +926,9 @@ MCP = (
                 "test_an_agent_takes_its_turn_speaks_and_ends_it",
                 "test_an_operator_starts_and_stops_agents",
             ],
+            "bench/test_mcp.py": [
+                "test_a_tool_of_muster_is_measured_against_the_same_tool_of_a_bare_server",
+            ],
             "mcp/test_resources.py": [
                 "test_the_team_its_channels_and_transcripts_are_resources",
             ],

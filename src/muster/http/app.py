@@ -27,6 +27,7 @@ from muster.http.browser_sessions import BrowserSessions
 from muster.http.compression import compressed
 from muster.http.mcp import answering as mcp
 from muster.http.mcp.asking import inner_request
+from muster.http.mcp.desk import McpDesk
 from muster.http.parsing import parse_body, parse_query, read_body
 from muster.http.routes import (
     agents,
@@ -117,6 +118,7 @@ class Api:
         self._access = access
         self._streams = Streams(muster.feed, muster.partials)
         self._long_polls = LongPolls()
+        self._mcp = McpDesk()
         muster.dispatcher.watch(self._on_commit)
 
     def end_waiting(self) -> None:
@@ -174,6 +176,7 @@ class Api:
             is_authorized=lambda: self._access.is_authorized(request, self._muster.team),
             long_polls=self._long_polls,
             ask=partial(self._ask_for, request),
+            mcp=self._mcp,
         )
         if route.answer is Recorded and (first := await call.first_try()) is not None:
             return route, Recorded(seq=first.seq, repeated=True)

@@ -36,6 +36,7 @@ from starlette.responses import Response
 from muster.engine.dispatcher import Receipt
 from muster.errors import Forbidden, Invalid, KeyReused, NotFound, Repeated, WrongMethod
 from muster.http.browser_sessions import BrowserSessions
+from muster.http.mcp.desk import McpDesk
 from muster.http.stream import EventStream, Streams
 from muster.http.waiting import LongPolls
 from muster.machines.commands import Command
@@ -88,6 +89,7 @@ class ApiCall:
         "is_authorized",
         "key",
         "long_polls",
+        "mcp",
         "muster",
         "request",
         "streams",
@@ -106,6 +108,7 @@ class ApiCall:
         is_authorized: Callable[[], bool],
         long_polls: LongPolls,
         ask: Asking,
+        mcp: McpDesk,
     ) -> None:
         """Hold the parts. An agent that acts is present until `present` is closed.
 
@@ -113,6 +116,7 @@ class ApiCall:
         further requests of the same caller.
         """
         self.ask = ask
+        self.mcp = mcp
         self.muster = muster
         self.streams = streams
         self.browsers = browsers

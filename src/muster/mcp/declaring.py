@@ -129,9 +129,8 @@ def schema_of(kind: type[msgspec.Struct]) -> Schema:
 
 
 def _result(answer: msgspec.Struct) -> Json:
-    text = msgspec.json.encode(answer)
-    content = [{"type": "text", "text": text.decode()}]
-    return {"content": content, "structuredContent": msgspec.json.decode(text), "isError": False}
+    content = [{"type": "text", "text": msgspec.json.encode(answer).decode()}]
+    return {"content": content, "structuredContent": msgspec.to_builtins(answer), "isError": False}
 
 
 def failed(error: MusterError) -> Json:

@@ -1,10 +1,9 @@
 """The server of the protocol: the SDK around muster's tools, resources and prompts.
 
-Nothing is kept between two requests over HTTP. For each there is a session manager of its own,
-which ends with it and takes every task of the request along; so the SDK has no life of its own
-beside muster's.
+Nothing is kept between two requests over HTTP: the session manager of the SDK has no sessions.
 """
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeVar
@@ -164,15 +163,26 @@ async def _caller_of(context: Context) -> McpCall:
 _SERVER: Final = build(_caller_of)
 
 
-async def answer(call: McpCall, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer one request over HTTP, whose body was read."""
-    parts: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+Answer = Callable[[McpCall, bytes, Scope, Receive, Send], Awaitable[None]]
 
-    async def replay() -> Message:
-        return parts.pop() if parts else await receive()
 
+async def run(begun: Callable[[Answer], None]) -> None:
+    """Answer requests over HTTP until cancelled; `begun` is told how."""
     manager = StreamableHTTPSessionManager(
         _SERVER, stateless=True, max_request_body_size=limits.REQUEST_BYTES_MAX
     )
-    async with manager.run():
+
+    async def answer(
+        call: McpCall, body: bytes, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """Answer one request, whose body was read."""
+        parts: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def replay() -> Message:
+            return parts.pop() if parts else await receive()
+
         await manager.handle_request({**scope, CALL: call}, replay, send)
+
+    async with manager.run():
+        begun(answer)
+        await asyncio.get_running_loop().create_future()  # until cancelled

@@ -157,9 +157,9 @@ def test_without_the_extra_the_answer_names_it(tmp_path_factory: pytest.TempPath
         import sys
         sys.modules["mcp"] = None
         from muster.errors import MissingExtra
-        from muster.http.mcp import answering
+        from muster.http.mcp.desk import load
         try:
-            answering._load()
+            load()
         except MissingExtra as missing:
             print(missing)
     """
