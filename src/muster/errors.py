@@ -210,6 +210,11 @@ class UnknownSession(Refused):
     recorded = True
 
 
+class NoSession(Refused):
+    """muster runs no session of {name!r}, which a request for approval needs. Ask {human} with a
+    message."""
+
+
 class MissingExtra(Unavailable):
     """{what} needs the extra: pip install 'muster-agents[{extra}]'."""
 

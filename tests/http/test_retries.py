@@ -199,6 +199,11 @@ def _(stage: Stage) -> tuple[str, Json]:
     return f"{path}/choose", {"version": 1}
 
 
+@case("POST", "/api/approvals")
+def _(stage: Stage) -> tuple[str, Json]:
+    return "/api/approvals", {"agent": "Ada", "tool": "deploy", "detail": "to prod"}
+
+
 @case("POST", "/api/import")
 def _(stage: Stage) -> tuple[str, Json]:
     return "/api/import", {"documents": [], "messages": []}

@@ -53,16 +53,16 @@ async def over_stdio_of(
         yield client
 
 
-async def called(client: Client, tool: str, **given: Json) -> Json:
+async def called(client: Client, name: str, /, **given: Json) -> Json:
     """The structured answer of a tool, which must succeed."""
-    result = await client.call_tool(tool, given)
+    result = await client.call_tool(name, given)
     assert not result.is_error, texts(result)
     return result.structured_content
 
 
-async def refused(client: Client, tool: str, **given: Json) -> Json:
+async def refused(client: Client, name: str, /, **given: Json) -> Json:
     """The problem document of a tool that must fail; its sentence comes first."""
-    result = await client.call_tool(tool, given)
+    result = await client.call_tool(name, given)
     assert result.is_error
     sentence, document = texts(result)
     problem = httpx2.Response(200, content=document).json()

@@ -7,7 +7,7 @@ import pytest
 from mcp_types import TextContent
 
 from muster.machines.vocabulary import Role
-from muster.mcp.tools import TOOLS, turns
+from muster.mcp.tools import TOOLS, approving, turns
 from tests.asking import a_name
 from tests.inside import Inside, inside
 from tests.live import Scene, a_scene
@@ -18,7 +18,7 @@ READING = {"who", "status", "read_messages", "approvals", "ask_result"}
 OWN = {"turn_await", "turn_complete", "turn_pass", "turn_wait", "handoff", "report_status"}
 SEES = {
     Role.VIEWER: READING,
-    Role.AGENT: READING | OWN | {"send_message", "remember"},
+    Role.AGENT: READING | OWN | {"send_message", "remember", "approval_request", "approval_await"},
     Role.OPERATOR: READING
     | {"send_message", "start", "stop", "run_once", "run_cleanup", "restart", "interrupt"}
     | {"turn_give", "approval_answer", "ask"},
@@ -83,7 +83,7 @@ def test_every_tool_says_what_it_does_takes_and_answers() -> None:
         assert told["title"]
         assert told["inputSchema"]["type"] == told["outputSchema"]["type"] == "object"
         assert told["inputSchema"]["additionalProperties"] is False
-        assert told["annotations"]["readOnlyHint"] == (name in READING)
+        assert told["annotations"]["readOnlyHint"] == (name in READING | {"approval_await"})
         assert not {"agent", "name", "as"} & set(told["inputSchema"]["properties"]) or (
             Role.AGENT not in each.may or name in READING
         ), "no tool of an agent takes the agent that calls"
@@ -359,6 +359,31 @@ def test_an_operator_answers_what_agents_ask_for(team: Inside, scene: Scene) -> 
             settled = await called(boss, "approval_answer", approval=approval, allow=False)
             assert settled["agent"] == "Ada"
             assert (await called(boss, "approvals"))["approvals"] == []
+
+    asyncio.run(play())
+
+
+def test_an_agent_asks_for_approval_and_is_told_the_answer(
+    team: Inside, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(approving, "LOOK_SECONDS", 0.02)
+    team.runs("Ada")
+    token = scene.post("/api/tokens", {"role": "agent", "agent": "Ada"})["secret"]
+
+    async def play() -> None:
+        async with over_http(team.server, token) as ada:
+            asked = await called(ada, "approval_request", tool="deploy", detail="to prod", wait=0)
+            assert (asked["open"], asked["allow"]) == (True, None)
+            waiting = asyncio.ensure_future(called(ada, "approval_await", approval=asked["id"]))
+            answer = {"allow": True, "note": "go"}
+            await asyncio.to_thread(scene.post, f"/api/approvals/{asked['id']}", answer)
+            told = await waiting
+            assert (told["open"], told["allow"], told["note"]) == (False, True, "go")
+            assert (told["agent"], told["how"]) == ("Ada", "person")
+            assert (await refused(ada, "approval_await", approval="1"))["code"] == "not_found"
+        async with over_http(team.server, scene.tokens["pm"]) as pm:
+            problem = await refused(pm, "approval_request", tool="deploy", detail="to prod")
+            assert problem["code"] == "no_session"
 
     asyncio.run(play())
 

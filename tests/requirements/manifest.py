@@ -925,6 +925,7 @@ MCP = (
                 "test_a_tool_of_another_role_does_not_exist",
                 "test_an_agent_takes_its_turn_speaks_and_ends_it",
                 "test_an_operator_starts_and_stops_agents",
+                "test_an_agent_asks_for_approval_and_is_told_the_answer",
             ],
             "bench/test_mcp.py": [
                 "test_a_tool_of_muster_is_measured_against_the_same_tool_of_a_bare_server",

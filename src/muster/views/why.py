@@ -273,17 +273,25 @@ def of_event(seq: str) -> Reading[list[Explanation]]:
 
 def of_approval(approval: str) -> Reading[list[Explanation]]:
     """The answer to a request for approval and the request; the request alone while it is open."""
+    request, answer = yield from approval_and_answer(approval)
+    fact = None if answer is None else answer.fact
+    allowed = isinstance(fact, ApprovalAnswered) and fact.allow
+    state = "nobody has answered yet" if answer is None else "allowed" if allowed else "denied"
+    chain = yield from _chain(answer or request)
+    return [Explanation("", f"approval {approval}: {state}", chain)]
+
+
+def approval_and_answer(approval: str) -> Reading[tuple[Event, Event | None]]:
+    """A request for approval, and its answer; none while it is open."""
     request = yield from _named(approval)
     if request is None or not isinstance(request.fact, ApprovalRequested):
         raise NotFound(kind="approval", name=approval)
-    newest, state = request, "nobody has answered yet"
     where = LogFilter(types=ANSWERS, seat=request.fact.seat)
     for stored in (yield LogRead(request.seq, RECENT, where)):
         event = decode(stored.data)
         if isinstance(event.fact, ApprovalAnswered) and event.fact.approval == approval:
-            newest, state = event, "allowed" if event.fact.allow else "denied"
-            break
-    return [Explanation("", f"approval {approval}: {state}", (yield from _chain(newest)))]
+            return request, event
+    return request, None
 
 
 def _chain(event: Event) -> Reading[Sequence[Event]]:

@@ -6,6 +6,7 @@ from enum import StrEnum
 from muster.machines.documents import AgentDocument
 from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.vocabulary import (
+    Answered,
     Authority,
     Budget,
     Phase,
@@ -60,6 +61,25 @@ class ApprovalList(View, frozen=True, kw_only=True):
     """Every open request for approval, the one that is due first at the top."""
 
     approvals: tuple[ApprovalView, ...]
+
+
+class ApprovalState(View, frozen=True, kw_only=True):
+    """A request for approval, and its answer when there is one."""
+
+    id: str
+    agent: str
+    tool: str
+    detail: str
+    until: datetime
+    """The deadline at which the default applies."""
+
+    open: bool
+    allow: bool | None = None
+    """The answer; null while the request is open."""
+
+    how: Answered | None = None
+    note: str = ""
+    """The reason that the person gave."""
 
 
 class Settled(View, frozen=True, kw_only=True):

@@ -233,3 +233,32 @@ def test_the_routes_are_described_with_who_may_call_them(operator: Asker) -> Non
     paths = operator.get("/api/openapi.json")["paths"]
     assert paths["/api/approvals/{approval}"]["post"]["x-roles"] == ["operator"]
     assert paths["/api/approvals"]["get"]["x-roles"] == ["agent", "operator", "viewer"]
+
+
+# ── an agent that asks ────────────────────────────────────────────────────────────────────────────
+
+
+def test_an_agent_that_muster_runs_asks_and_reads_the_answer(
+    muster: Inside, operator: Asker
+) -> None:
+    token = operator.post("/api/tokens", {"role": "agent", "agent": "Ada"}, 201)["secret"]
+    with asker(muster.server, token) as ada:
+        asked = ada.post("/api/approvals", {"tool": "deploy", "detail": "to prod"}, 201)
+        assert (asked["agent"], asked["open"]) == ("Ada", True)
+        ada.refused("POST", f"/api/approvals/{asked['id']}", 403, "forbidden", json={"allow": True})
+        operator.post(f"/api/approvals/{asked['id']}", {"allow": False, "note": "not today"})
+        told = ada.get(f"/api/approvals/{asked['id']}")
+        assert (told["open"], told["allow"], told["note"]) == (False, False, "not today")
+        assert told["how"] == "person"
+
+
+def test_a_request_needs_a_session_and_its_own_agent(muster: Inside, operator: Asker) -> None:
+    body = {"tool": "deploy", "detail": "to prod"}
+    operator.refused("POST", "/api/approvals", 422, "invalid", json=body)
+    idle = {**body, "agent": "Bo"}
+    operator.refused("POST", "/api/approvals", 409, "no_session", json=idle)
+    token = operator.post("/api/tokens", {"role": "agent", "agent": "Bo"}, 201)["secret"]
+    with asker(muster.server, token) as bo:
+        bo.refused("POST", "/api/approvals", 403, "forbidden", json={**body, "agent": "Ada"})
+    for name in ("1", "0", "x", "999999999999999999999"):
+        operator.refused("GET", f"/api/approvals/{name}", 404, "not_found")

@@ -1,17 +1,31 @@
-"""Approvals over HTTP: tool calls that wait for a person's permission, and the person's answer.
+"""Approvals over HTTP: what waits for a person's permission, and the person's answer.
 
-Only an operator answers. An agent can see the open requests, and can never allow one.
+Only an operator answers. An agent can ask and see the open requests, and can never allow one.
 """
 
+from typing import Annotated, Final
+
+import msgspec
+
 from muster.engine.dispatcher import Receipt
-from muster.http.routing import EVERYBODY, OPERATOR, ApiCall, route
-from muster.http.types import Note, StrictBody
+from muster.errors import Invalid, NoSession
+from muster.http.routing import ACTORS, EVERYBODY, OPERATOR, ApiCall, route
+from muster.http.types import Note, Seconds, StrictBody
+from muster.limits import APPROVAL_DETAIL_CHARS_MAX, NAME_CHARS_MAX
 from muster.machines.approvals import open_approval
-from muster.machines.commands import AnswerApproval
+from muster.machines.commands import AnswerApproval, RequestApproval
 from muster.machines.events import ApprovalAnswered, ApprovalRequested
+from muster.machines.ids import SessionId
 from muster.store.codec import decode
-from muster.views.answers.agents import ApprovalList, Settled
+from muster.views.answers.agents import ApprovalList, ApprovalState, Settled
 from muster.views.approvals import view_approvals
+from muster.views.why import approval_and_answer, read_async
+
+REQUEST_SECONDS: Final = 600.0
+"""How long a request is open, as in the settings of an agent."""
+
+BY_SESSION: Final = "session:"
+"""The id of a session's own token begins with it."""
 
 
 class ApprovalBody(StrictBody, frozen=True, kw_only=True):
@@ -26,6 +40,78 @@ class ApprovalBody(StrictBody, frozen=True, kw_only=True):
 async def list_approvals(call: ApiCall) -> ApprovalList:
     """List the tool calls that wait for a person's approval."""
     return view_approvals(call.team)
+
+
+class RequestBody(StrictBody, frozen=True, kw_only=True):
+    """Something that an agent wants a person to allow."""
+
+    tool: Annotated[str, msgspec.Meta(min_length=1, max_length=NAME_CHARS_MAX)]
+    """What it wants to use, in a word."""
+
+    detail: Annotated[str, msgspec.Meta(min_length=1, max_length=APPROVAL_DETAIL_CHARS_MAX)]
+    """What exactly it wants to do, for the person who decides."""
+
+    seconds: Seconds = REQUEST_SECONDS
+    """After that many seconds without an answer it is denied."""
+
+    agent: str | None = None
+    """The agent that asks, where the caller is an operator."""
+
+
+@route("POST", "/api/approvals", may=ACTORS, status=201)
+async def request_approval(call: ApiCall, body: RequestBody) -> ApprovalState:
+    """Ask a person for approval, as an agent that muster runs. Its turn waits for the answer."""
+    first = await call.first_try()
+    if first is None:
+        first = await call.send(
+            RequestApproval(
+                session=_session(call, body.agent),
+                tool=body.tool,
+                detail=body.detail,
+                seconds=body.seconds,
+            )
+        )
+    asked = first.events[0].fact
+    assert isinstance(asked, ApprovalRequested)
+    return await _state(call, asked.approval)
+
+
+def _session(call: ApiCall, name: str | None) -> SessionId:
+    """The session that asks: that of the caller's token, or else the agent's own."""
+    if name is None and call.identity.agent is None:
+        raise Invalid(what="agent", why="must be named: an operator asks for no approval itself")
+    agent = call.acting_as(name or call.identity.agent or "")
+    by_token = SessionId(call.caller.token.removeprefix(BY_SESSION))
+    if by_token in (agent.session, *agent.tasks):
+        return by_token
+    if agent.session is None:
+        raise NoSession(name=agent.id, human=call.team.human)
+    return agent.session
+
+
+@route("GET", "/api/approvals/{approval}", may=EVERYBODY)
+async def show_approval(call: ApiCall, approval: str) -> ApprovalState:
+    """Show a request for approval, and its answer when there is one."""
+    return await _state(call, approval)
+
+
+async def _state(call: ApiCall, approval: str) -> ApprovalState:
+    reading = approval_and_answer(approval)
+    request, answer = await read_async(call.muster.store, reading, call.access.can_read)
+    asked, fact = request.fact, None if answer is None else answer.fact
+    assert isinstance(asked, ApprovalRequested)
+    told = fact if isinstance(fact, ApprovalAnswered) else None
+    return ApprovalState(
+        id=asked.approval,
+        agent=call.team.agent(asked.seat).id,
+        tool=asked.tool,
+        detail=asked.detail,
+        until=asked.until,
+        open=told is None,
+        allow=None if told is None else told.allow,
+        how=None if told is None else told.how,
+        note="" if told is None else told.note,
+    )
 
 
 @route("POST", "/api/approvals/{approval}", may=OPERATOR)

@@ -1,0 +1,76 @@
+"""Tools for approvals: an agent asks a person, and waits for the answer."""
+
+import asyncio
+from typing import Annotated, Final
+
+import msgspec
+
+from muster.client import requests
+from muster.client.sending import TimeLimit
+from muster.limits import APPROVAL_DETAIL_CHARS_MAX
+from muster.mcp.calls import McpCall
+from muster.mcp.declaring import AGENT, ToolInput, tool
+from muster.mcp.tools.turns import AWAIT_SECONDS_MAX
+from muster.views.answers.agents import ApprovalState
+
+LOOK_SECONDS: Final = 1.0
+"""How often a call that waits looks for the answer of a person, and reports progress."""
+
+Wait = Annotated[
+    float,
+    msgspec.Meta(ge=0, le=AWAIT_SECONDS_MAX, description="How long to wait for the answer now."),
+]
+
+
+class ApprovalInput(ToolInput, frozen=True, kw_only=True):
+    """Something that needs a person's approval."""
+
+    tool: Annotated[str, msgspec.Meta(description="What you want to use, in a word.")]
+    detail: Annotated[
+        str,
+        msgspec.Meta(
+            max_length=APPROVAL_DETAIL_CHARS_MAX,
+            description="What exactly you want to do, for the person who decides.",
+        ),
+    ]
+    seconds: Annotated[
+        float | None,
+        msgspec.Meta(
+            description="Denied after that many seconds; left out, 600."
+        ),
+    ] = None
+    wait: Wait = AWAIT_SECONDS_MAX
+
+
+class ApprovalAwaitInput(ToolInput, frozen=True, kw_only=True):
+    """A request that was made before."""
+
+    approval: Annotated[str, msgspec.Meta(description="The id of the request.")]
+    wait: Wait = AWAIT_SECONDS_MAX
+
+
+@tool(may=AGENT, title="Ask a person for approval")
+async def approval_request(call: McpCall, given: ApprovalInput) -> ApprovalState:
+    """Ask a person to allow something before you do it, and wait for the answer.
+
+    Your turn waits meanwhile. While `open` is true there is no answer: call approval_await. Do it
+    only if `allow` is true. For agents that muster runs; others ask with send_message.
+    """
+    asked = requests.request_approval(given.tool, given.detail, seconds=given.seconds)
+    return await _answered(call, await call.ask(asked), given.wait)
+
+
+@tool(may=AGENT, title="Wait for an approval", reads=True)
+async def approval_await(call: McpCall, given: ApprovalAwaitInput) -> ApprovalState:
+    """Wait for the answer to a request for approval that you made before."""
+    return await _answered(call, await call.ask(requests.approval(given.approval)), given.wait)
+
+
+async def _answered(call: McpCall, state: ApprovalState, wait_s: float) -> ApprovalState:
+    """The request when it is answered, or as it is after some seconds."""
+    end = TimeLimit(wait_s)
+    while state.open and not end.is_over:
+        await asyncio.sleep(min(LOOK_SECONDS, end.left_s))
+        await call.report(wait_s - end.left_s, wait_s, "waiting for a person's answer")
+        state = await call.ask(requests.approval(state.id))
+    return state
