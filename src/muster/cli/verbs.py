@@ -36,7 +36,7 @@ VERBS: Final[Mapping[str, Verb]] = {
     "once": Verb("act.run_control", ACT, "Run exactly one session of each agent, then pause it."),
     "cleanup": Verb("act.run_control", ACT, "Run exactly one cleanup session of each agent."),
     "interrupt": Verb("act.run_control", ACT, "Stop the work of agents; their sessions live on."),
-    "retry": Verb("act.send", ACT, "Hand agents the messages again that they left unanswered."),
+    "retry": Verb("act.send", ACT, "Hand an agent the messages again that it left unanswered."),
     "channel": Verb(
         "act.channel",
         ACT,

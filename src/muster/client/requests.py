@@ -17,7 +17,6 @@ from muster.views.answers.agents import (
     AgentList,
     AgentView,
     ApprovalList,
-    ApprovalState,
     Called,
     CallerView,
     Imported,
@@ -378,19 +377,6 @@ def output(
 def approvals() -> ApiRequest[ApprovalList]:
     """Open requests for approval."""
     return ApiRequest(method="GET", path=api_path("approvals"), answer=ApprovalList)
-
-
-def request_approval(
-    tool: str, detail: str, *, seconds: float | None = None, agent: str | None = None
-) -> ApiRequest[ApprovalState]:
-    """Ask a person for approval, as an agent that muster runs; denied after `seconds`."""
-    body = given(tool=tool, detail=detail, seconds=seconds, agent=agent)
-    return ApiRequest(method="POST", path=api_path("approvals"), answer=ApprovalState, body=body)
-
-
-def approval(approval: str) -> ApiRequest[ApprovalState]:
-    """A request for approval, and its answer when there is one."""
-    return ApiRequest(method="GET", path=api_path("approvals", approval), answer=ApprovalState)
 
 
 def answer(approval: str, *, allow: bool, note: str | None = None) -> ApiRequest[Settled]:

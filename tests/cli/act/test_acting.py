@@ -192,6 +192,8 @@ def test_a_person_decides_whose_turn_it_is(team: Team) -> None:
     assert team.told("turn", "override", team.channel, "queued")["seq"] > 0
     assert team.holder() == team.dev
     assert "is in" not in team.does("turn", "override", team.channel, "QUEUED", team.dev)
+    assert team.holder() is None  # both were stopped until there is something new
+    team.does("send", "--channel", team.channel, "go on")
     assert team.holder() == team.pm
 
 

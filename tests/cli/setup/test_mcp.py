@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from muster.cli.setup.mcp_programs import PROGRAMS
-from tests.asking import asker
+from tests.asking import Json, asker
 from tests.homes import muster
 from tests.live import Server, live
 from tests.mcp.clients import called, over_stdio_of
 
 JSON = sorted(set(PROGRAMS) - {"codex"})
-OTHERS = {
+OTHERS: dict[str, dict[str, Json]] = {
     "claude": {"theme": "dark", "mcpServers": {"other": {"command": "x", "args": ["é"]}}},
     "gemini": {"tools": {"exclude": ["y"]}, "mcpServers": {}},
     "opencode": {"$schema": "https://opencode.ai/config.json", "model": "m"},

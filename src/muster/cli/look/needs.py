@@ -27,10 +27,10 @@ _WHY_CHARS: Final = 200
 @json_option("Print what needs you as JSON.")
 @click.pass_context
 def needs(context: click.Context, home: Path, as_json: bool) -> None:
-    """List what needs you: approvals, questions, failures, limits, answers.
+    """List what needs you, and how to answer it.
 
-    Each comes with the command that answers it. The list is that of the dashboard; it comes from
-    the team's log, so no server is needed to look at it.
+    Approvals, questions, failures, limits, answers: the list of the dashboard. It comes from the
+    team's log, so no server is needed to look at it.
     """
     if context.invoked_subcommand is not None:
         return

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import msgspec
+
 from muster.cli.setup.program_settings import Json, parse_json, table_in, unexpected
 from muster.errors import Invalid
 
@@ -163,13 +165,16 @@ def _is_there(file: Path, servers: dict[str, Json], name: str) -> bool:
 
 def _is_ours(found: Json) -> bool:
     """Whether an entry starts `muster mcp`."""
-    if not isinstance(found, dict):
+    try:
+        entry = msgspec.convert(found, _FoundEntry)
+    except msgspec.ValidationError:
         return False
-    table: dict[str, Json] = found
-    command, arguments = table.get("command"), table.get("args")
-    words = [*_words(command), *_words(arguments)]
-    return all(each in words for each in START)
+    command = [entry.command] if isinstance(entry.command, str) else entry.command
+    return all(each in (*command, *entry.args) for each in START)
 
 
-def _words(value: Json) -> list[str]:
-    return [str(each) for each in value] if isinstance(value, list) else []
+class _FoundEntry(msgspec.Struct, frozen=True):
+    """The command of an entry in any spelling."""
+
+    command: str | list[str]
+    args: list[str] = []

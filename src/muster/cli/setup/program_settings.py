@@ -29,7 +29,7 @@ def read_text(file: Path) -> str | None:
 def parse_json(file: Path, text: str | None) -> dict[str, Json]:
     """The settings in a text; none where there is no file."""
     try:
-        settings = {} if text is None else json.loads(text)
+        settings: Json = {} if text is None else json.loads(text)
     except (ValueError, RecursionError) as wrong:
         raise BadSource(path=file, what=f"is not JSON: {wrong}", remedy=REMEDY) from None
     if not isinstance(settings, dict):

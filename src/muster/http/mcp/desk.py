@@ -1,7 +1,8 @@
 """The SDK of MCP within the server: imported, and begun, with the first request that needs it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
@@ -32,8 +33,9 @@ class McpDesk:
         return await asyncio.shield(self._ready)
 
 
-def load() -> Callable[[Begun], Awaitable[None]]:
-    """Import the SDK."""
+# Any: what asyncio itself sends and yields.
+def load() -> Callable[[Begun], Coroutine[Any, Any, None]]:
+    """Import the SDK; the function that runs it."""
     try:
         from muster.mcp.serving import run
     except ModuleNotFoundError as missing:

@@ -5,13 +5,13 @@ from typing import Annotated, Final
 
 import msgspec
 
-from muster.client import requests
+from muster.client import approvals
 from muster.client.sending import TimeLimit
 from muster.limits import APPROVAL_DETAIL_CHARS_MAX
 from muster.mcp.calls import McpCall
 from muster.mcp.declaring import AGENT, ToolInput, tool
 from muster.mcp.tools.turns import AWAIT_SECONDS_MAX
-from muster.views.answers.agents import ApprovalState
+from muster.views.answers.approvals import ApprovalState
 
 LOOK_SECONDS: Final = 1.0
 """How often a call that waits looks for the answer of a person, and reports progress."""
@@ -35,9 +35,7 @@ class ApprovalInput(ToolInput, frozen=True, kw_only=True):
     ]
     seconds: Annotated[
         float | None,
-        msgspec.Meta(
-            description="Denied after that many seconds; left out, 600."
-        ),
+        msgspec.Meta(description="Denied after that many seconds; left out, 600."),
     ] = None
     wait: Wait = AWAIT_SECONDS_MAX
 
@@ -56,14 +54,14 @@ async def approval_request(call: McpCall, given: ApprovalInput) -> ApprovalState
     Your turn waits meanwhile. While `open` is true there is no answer: call approval_await. Do it
     only if `allow` is true. For agents that muster runs; others ask with send_message.
     """
-    asked = requests.request_approval(given.tool, given.detail, seconds=given.seconds)
+    asked = approvals.request_approval(given.tool, given.detail, seconds=given.seconds)
     return await _answered(call, await call.ask(asked), given.wait)
 
 
 @tool(may=AGENT, title="Wait for an approval", reads=True)
 async def approval_await(call: McpCall, given: ApprovalAwaitInput) -> ApprovalState:
     """Wait for the answer to a request for approval that you made before."""
-    return await _answered(call, await call.ask(requests.approval(given.approval)), given.wait)
+    return await _answered(call, await call.ask(approvals.approval(given.approval)), given.wait)
 
 
 async def _answered(call: McpCall, state: ApprovalState, wait_s: float) -> ApprovalState:
@@ -72,5 +70,5 @@ async def _answered(call: McpCall, state: ApprovalState, wait_s: float) -> Appro
     while state.open and not end.is_over:
         await asyncio.sleep(min(LOOK_SECONDS, end.left_s))
         await call.report(wait_s - end.left_s, wait_s, "waiting for a person's answer")
-        state = await call.ask(requests.approval(state.id))
+        state = await call.ask(approvals.approval(state.id))
     return state

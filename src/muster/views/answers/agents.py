@@ -6,7 +6,6 @@ from enum import StrEnum
 from muster.machines.documents import AgentDocument
 from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.vocabulary import (
-    Answered,
     Authority,
     Budget,
     Phase,
@@ -15,7 +14,6 @@ from muster.machines.vocabulary import (
     RunMode,
     Status,
     TurnState,
-    Urgency,
 )
 from muster.views.answers import View
 from muster.views.answers.running import FailureView, NextStart, UnansweredView, WakeView
@@ -61,25 +59,6 @@ class ApprovalList(View, frozen=True, kw_only=True):
     """Every open request for approval, the one that is due first at the top."""
 
     approvals: tuple[ApprovalView, ...]
-
-
-class ApprovalState(View, frozen=True, kw_only=True):
-    """A request for approval, and its answer when there is one."""
-
-    id: str
-    agent: str
-    tool: str
-    detail: str
-    until: datetime
-    """The deadline at which the default applies."""
-
-    open: bool
-    allow: bool | None = None
-    """The answer; null while the request is open."""
-
-    how: Answered | None = None
-    note: str = ""
-    """The reason that the person gave."""
 
 
 class Settled(View, frozen=True, kw_only=True):
@@ -375,41 +354,6 @@ class OutputPage(View, frozen=True, kw_only=True):
     output: tuple[OutputView, ...]
     after: int
     more: bool
-
-
-# ── the shutdown of muster itself ─────────────────────────────────────────────────────────────────
-
-
-class WorkingAgent(View, frozen=True, kw_only=True):
-    """An agent whose session has not ended yet."""
-
-    agent: str
-    mode: RunMode
-    since: datetime
-    pid: int | None
-
-
-class ShutdownView(View, frozen=True, kw_only=True):
-    """muster is shutting down: no session starts any more."""
-
-    reason: str
-    since: datetime
-    urgency: Urgency
-    """`graceful` while sessions may finish by themselves (a drain), `now` when they are stopped."""
-
-    until: datetime | None
-    """The end of the drain; sessions that still run are stopped then."""
-
-    working: tuple[WorkingAgent, ...]
-    """The agents that are waited for."""
-
-
-class ShutdownReport(View, frozen=True, kw_only=True):
-    """Whether muster is shutting down, and how."""
-
-    shutdown: ShutdownView | None
-    drain_seconds: float
-    """How long sessions may finish by themselves when muster is asked to stop."""
 
 
 # ── tokens and presence ───────────────────────────────────────────────────────────────────────────

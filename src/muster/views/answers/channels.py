@@ -5,7 +5,8 @@ from datetime import datetime
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.vocabulary import Awaits, Claim, Limit, TurnConfig, TurnState
 from muster.views.answers import Recorded, View
-from muster.views.answers.agents import AgentView, ShutdownView, UsageView
+from muster.views.answers.agents import AgentView, UsageView
+from muster.views.answers.running import ShutdownView
 
 
 class WaitView(View, frozen=True, kw_only=True):

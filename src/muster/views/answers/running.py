@@ -1,9 +1,10 @@
-"""Answers about the runs of an agent: its last failure, its next start, its last wake."""
+"""Answers about the runs of an agent (last failure, next start, last wake) and muster's own end."""
 
 from datetime import datetime
 from typing import Literal
 
 from muster.machines.handover import HandedOver, WakeCheck
+from muster.machines.vocabulary import RunMode, Urgency
 from muster.views.answers import View
 
 
@@ -54,3 +55,38 @@ class WakeView(View, frozen=True, kw_only=True):
 
     said: str = ""
     """Its answer, where it differs."""
+
+
+# ── the shutdown of muster itself ─────────────────────────────────────────────────────────────────
+
+
+class WorkingAgent(View, frozen=True, kw_only=True):
+    """An agent whose session has not ended yet."""
+
+    agent: str
+    mode: RunMode
+    since: datetime
+    pid: int | None
+
+
+class ShutdownView(View, frozen=True, kw_only=True):
+    """muster is shutting down: no session starts any more."""
+
+    reason: str
+    since: datetime
+    urgency: Urgency
+    """`graceful` while sessions may finish by themselves (a drain), `now` when they are stopped."""
+
+    until: datetime | None
+    """The end of the drain; sessions that still run are stopped then."""
+
+    working: tuple[WorkingAgent, ...]
+    """The agents that are waited for."""
+
+
+class ShutdownReport(View, frozen=True, kw_only=True):
+    """Whether muster is shutting down, and how."""
+
+    shutdown: ShutdownView | None
+    drain_seconds: float
+    """How long sessions may finish by themselves when muster is asked to stop."""

@@ -17,7 +17,8 @@ from muster.machines.commands import AnswerApproval, RequestApproval
 from muster.machines.events import ApprovalAnswered, ApprovalRequested
 from muster.machines.ids import SessionId
 from muster.store.codec import decode
-from muster.views.answers.agents import ApprovalList, ApprovalState, Settled
+from muster.views.answers.agents import ApprovalList, Settled
+from muster.views.answers.approvals import ApprovalState
 from muster.views.approvals import view_approvals
 from muster.views.why import approval_and_answer, read_async
 

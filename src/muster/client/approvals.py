@@ -1,0 +1,17 @@
+"""Requests about the approvals of an agent, one function each, as in `requests.py`."""
+
+from muster.client.requests import ApiRequest, api_path, given
+from muster.views.answers.approvals import ApprovalState
+
+
+def request_approval(
+    tool: str, detail: str, *, seconds: float | None = None, agent: str | None = None
+) -> ApiRequest[ApprovalState]:
+    """Ask a person for approval, as an agent that muster runs; denied after `seconds`."""
+    body = given(tool=tool, detail=detail, seconds=seconds, agent=agent)
+    return ApiRequest(method="POST", path=api_path("approvals"), answer=ApprovalState, body=body)
+
+
+def approval(approval: str) -> ApiRequest[ApprovalState]:
+    """A request for approval, and its answer when there is one."""
+    return ApiRequest(method="GET", path=api_path("approvals", approval), answer=ApprovalState)

@@ -1,0 +1,25 @@
+"""Answers about one request for approval."""
+
+from datetime import datetime
+
+from muster.machines.vocabulary import Answered
+from muster.views.answers import View
+
+
+class ApprovalState(View, frozen=True, kw_only=True):
+    """A request for approval, and its answer when there is one."""
+
+    id: str
+    agent: str
+    tool: str
+    detail: str
+    until: datetime
+    """The deadline at which the default applies."""
+
+    open: bool
+    allow: bool | None = None
+    """The answer; null while the request is open."""
+
+    how: Answered | None = None
+    note: str = ""
+    """The reason that the person gave."""
