@@ -13,6 +13,7 @@ from muster.engine.ports import (
     SessionActivity,
     TurnDone,
 )
+from muster.limits import ACTIVITY_CHARS_MAX
 from muster.machines.vocabulary import Activity, Outcome, Urgency
 from muster.settings.agents import ClaudeSettings
 from muster.testing.claude_sandbox import Box
@@ -109,7 +110,7 @@ def test_tool_calls_and_their_results_are_told_as_they_come(
         ]
         assert call.text == '{"command":"echo tool-ran","description":"says so"}'
         assert (done.text, done.ref, done.by) == ("tool-ran", call.ref, "")
-        assert len(failing.text) == 1000
+        assert len(failing.text) == ACTIVITY_CHARS_MAX
         assert failed.ref == failing.ref
         assert "x" * 5000 in (stage.folder / "output.log").read_text()
         await end(session)

@@ -18,7 +18,7 @@ import resource
 import signal
 import sys
 from collections import Counter
-from collections.abc import AsyncGenerator, Generator, Iterable
+from collections.abc import AsyncGenerator, Generator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Final, NamedTuple
 
@@ -72,7 +72,8 @@ class Orphans:
         self._programs: dict[int, _Program] = {}
         self._deaths: Counter[int] = Counter()
         self._own_mark: int | None = None
-        self._since = 0
+        self._earlier: frozenset[tuple[int, int]] = frozenset()
+        """The children from before, by number and start: muster's own, without a mark."""
 
     # ── what muster starts itself ─────────────────────────────────────────────────────────────────
 
@@ -111,7 +112,7 @@ class Orphans:
             return
         try:
             with _subreaping() as mark:
-                self._own_mark, self._since = mark, _ticks_now()
+                self._own_mark, self._earlier = mark, frozenset(_children())
                 yield
                 self.reap()
         finally:
@@ -139,7 +140,7 @@ class Orphans:
     def _mark(self, child: Process) -> int | None:
         """The mark of an orphan; None for a child that muster has started."""
         mark = mark_in(proc.read(f"/proc/{child.pid}/limits"))
-        if mark == self._own_mark or child.ticks <= self._since:
+        if mark == self._own_mark or (child.pid, child.ticks) in self._earlier:
             return None
         return mark or _UNMARKED
 
@@ -209,9 +210,12 @@ def _name(pid: int) -> str:
     return (proc.read(f"/proc/{pid}/comm") or b"?").decode(errors="replace").strip()
 
 
-def _ticks_now() -> int:
-    """The time since the machine was started, in the unit of `Process.ticks`."""
-    return int(float((proc.read("/proc/uptime") or b"0").split()[0]) * os.sysconf("SC_CLK_TCK"))
+def _children() -> Iterator[tuple[int, int]]:
+    """The children of this process, by number and start."""
+    for pid in proc.children(os.getpid()):
+        stat = proc.stat_fields(pid)
+        if stat is not None:
+            yield pid, proc.process_of(pid, stat).ticks
 
 
 @contextmanager
