@@ -3099,6 +3099,7 @@ NEEDS = (
                 "test_an_approval_is_listed_until_it_is_answered",
                 "test_a_question_in_a_turn_and_an_interruption_are_listed_while_the_turn_waits",
                 "test_a_single_failure_is_tried_again_without_a_person_and_a_second_one_needs_one",
+                "test_a_message_that_two_sessions_left_unanswered_is_listed_with_the_cause",
                 "test_a_failed_single_run_is_listed_until_it_is_done_and_the_next_failure_is_listed_again",
                 "test_a_reached_budget_is_listed_with_its_note",
                 "test_a_conversation_that_ended_at_a_limit_is_listed_until_it_goes_on",

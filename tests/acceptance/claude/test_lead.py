@@ -54,6 +54,8 @@ def test_a_real_lead_brings_a_team_to_life_and_wakes_it_after_its_own_death(
         team.post("/api/send", {"message": "who is left?"})
         team.until(lambda a: (a[0]["status"], a[1]["status"]) == ("alive", "sleeping"))
 
+        # A message that was not answered before the kill would be handed to the next session again.
+        team.until(lambda _: any("Kael has gone" in text for _, text in team.thread("Julian")))
         os.kill(team.pid("Julian"), signal.SIGKILL)
         team.until(lambda a: (a[0]["status"], a[1]["status"]) == ("sleeping", "sleeping"))
         team.until(lambda a: a[4]["status"] == "alive")  # it is tried again by itself

@@ -248,6 +248,7 @@ def broken_teams() -> dict[str, Team]:
         "a claim of an agent that is not in its ring": reviews(claims=(hand(SeatId(99)),)),
         "two claims of one agent": reviews(claims=(hand(pm.seat), hand(pm.seat))),
         "is barred, but a member": reviews(barred=(pm.seat,)),
+        "has a stopped agent that is no member": reviews(stopped={SeatId(77): 5}),
         "keeps a place for 'pm'": reviews(lost_places={pm.seat: 0}),
         "rests without a limit": reviews(turn=None, resting=True),
         "has a limit, but does not rest": reviews(rest_limit=Limit.TURNS),

@@ -102,6 +102,24 @@ def test_a_single_failure_is_tried_again_without_a_person_and_a_second_one_needs
     assert needs(scene) == []
 
 
+def test_a_message_that_two_sessions_left_unanswered_is_listed_with_the_cause() -> None:
+    scene = Scene()
+    scene.running("Ada")
+    for _ in range(2):
+        scene.later(3600)
+        if scene.session("Ada").pid is None:
+            scene.up("Ada")
+        if not scene.agent("Ada").last_message:
+            write(scene, "Ada")
+        upto = scene.agent("Ada").last_message
+        scene.do(c.DeliverMessages(seat=scene.seat("Ada"), upto=upto))
+        scene.ends("Ada", Outcome.FAILED, reason="no key")
+    need = only(scene)
+    assert (need.kind, need.why) == (NeedKind.UNANSWERED, "no key")
+    scene.do(c.RetryMessages(seat=scene.seat("Ada")))
+    assert NeedKind.UNANSWERED not in kinds(scene)
+
+
 def test_a_failed_single_run_is_listed_until_it_is_done_and_the_next_failure_is_listed_again() -> (
     None
 ):
