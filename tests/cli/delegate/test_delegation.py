@@ -340,7 +340,8 @@ def test_runners_in_processes_of_their_own_share_a_queue(desk: Desk) -> None:
     runners = [spawned(desk, *arguments, "--run", name) for name in ("*", "docs-writer")]
     printed = [each.communicate(timeout=WAIT_SECONDS) for each in runners]
     assert [each.returncode for each in runners] == [0, 0], printed
-    assert sum(int(out.splitlines()[-1].split()[0]) for out, _ in printed) == 4
+    # A runner whose server ends goes on by itself, and counts from there: fewer, and never more.
+    assert sum(int(out.splitlines()[-1].split()[0]) for out, _ in printed) <= 4
     done = sorted((desk.base / "s/queue/done").iterdir())
     assert [each.name for each in done] == ["001.json", "002.json", "003.json", "004.json"]
     assert {json.loads(each.read_text())["outcome"] for each in done} == {"answered"}
