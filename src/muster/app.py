@@ -97,6 +97,7 @@ class DelegationPlan(msgspec.Struct, frozen=True, kw_only=True):
     runtimes: Runtimes = no_runtimes
     task_seconds: Callable[[], float] = lambda: DelegationSettings().task_seconds
     allowance: Callable[[], Allowance] = lambda: NO_LIMIT
+    selector: Callable[[], str] = str
     project: Path = Path()
     """The folder that requests come from; relative folders in requests are relative to it."""
 
@@ -198,6 +199,7 @@ def delegation_of(
         runtimes=catalog.TaskRuntimeCatalog(in_force, home),
         task_seconds=lambda: in_force.current.delegation.task_seconds,
         allowance=lambda: in_force.current.delegation.allowance,
+        selector=lambda: in_force.current.delegation.selector,
         project=project or home.absolute().parent,
         is_alive=is_keeper_alive,
         serves_queue=serves_queue,
@@ -349,15 +351,10 @@ def _prompter(
         store,
         inbox,
         PromptTemplates(home),
-        hosts=_hosts(in_force),
+        hosts=lambda: hosting_lead(in_force.current) is not None,
         checks=lambda agent: table_of(in_force.current, agent).wake_check,
         handover=lambda agent: table_of(in_force.current, agent).handover,
     )
-
-
-def _hosts(in_force: SettingsInForce) -> Callable[[], bool]:
-    """Tells whether agents of the lead run in sessions of their own, by the settings in force."""
-    return lambda: hosting_lead(in_force.current) is not None
 
 
 def _inbox_files(
@@ -390,6 +387,7 @@ def _tasks(
         home=home,
         project=plan.project,
         asks_people=plan.asks_people,
+        selector=plan.selector,
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from muster.app import DelegationPlan, TeamOptions, open_team
+from muster.app import DelegationPlan, TeamOptions, no_runtimes, open_team
 from muster.delegation import session_folder
 from muster.delegation.conversations import Conversations
 from muster.delegation.folder.workspace import files_of
@@ -75,6 +75,7 @@ class Stage:
         command: tuple[str, ...] = (),
         clock: Clock | None = None,
         is_alive: IsAlive = assume_alive,
+        selector: str = "",
     ) -> None:
         """`program` runs every agent that has none of its `own`."""
         self.base = base
@@ -85,7 +86,9 @@ class Stage:
             agent_file(base / "agents", name, description)
         self.settings = Settings(
             delegation=DelegationSettings(
-                runtime="command", command=command or (self.command(program) if program else ())
+                runtime="command",
+                command=command or (self.command(program) if program else ()),
+                selector=selector,
             ),
             agents={
                 name: AgentSettings(command=self.command(code))
@@ -102,7 +105,10 @@ class Stage:
         self.conversations = Conversations(self.log_provider, self._used, is_alive=is_alive)
         self.trouble: FolderBehind | None = None
         self.runtime: ports.Runtime | None = None
-        """The runtime of every agent, if a test sets one."""
+        """The runtime of every task, if a test sets one."""
+
+        self.own_runtimes: ports.Runtimes = no_runtimes
+        """The runtimes of sessions that are no tasks."""
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[Muster]:
@@ -112,11 +118,12 @@ class Stage:
             if self.runtime is not None
             else TaskRuntimeCatalog(SettingsInForce(self.settings), self.base / ".muster"),
             task_seconds=lambda: self._task_seconds,
+            selector=lambda: self.settings.delegation.selector,
             project=self.project,
             root=self.root,
             is_alive=self._is_alive,
         )
-        options = TeamOptions(human=MARCUS, delegation=plan)
+        options = TeamOptions(human=MARCUS, delegation=plan, runtimes=self.own_runtimes)
         async with open_team(self.log_provider.home, options, clock=self._used) as muster:
             yield muster
         self.trouble = muster.requests.conversations.log_provider.trouble

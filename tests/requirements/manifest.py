@@ -2351,6 +2351,21 @@ DELEGATING = (
         },
     ),
     Promise(
+        "Where the router is unsure, a selector chooses from its list, and both opinions are kept.",
+        {
+            "machines/delegation/test_selection.py": [
+                "test_the_chosen_agent_gets_the_conversation_in_the_same_transaction",
+                "test_no_choice_closes_the_conversation_with_the_closest_agents",
+            ],
+            "delegation/test_selector.py": [
+                "test_the_selector_chooses_and_both_opinions_are_on_record",
+                "test_the_selector_is_not_asked_where_the_router_is_sure",
+                "test_a_choice_that_is_not_in_the_list_does_nothing_and_names_the_closest",
+                "test_under_a_lead_that_runs_the_lead_chooses",
+            ],
+        },
+    ),
+    Promise(
         "Delegation works at the command line and over HTTP.",
         {
             "cli/delegate/test_delegation.py": [

@@ -409,6 +409,8 @@ EXAMPLES: tuple[Fact, ...] = (
         router="lexical",
         margin=0.5,
         candidates=(Ranked(agent="writer", score=7.5, words=("poem",)),),
+        guess="MAIN",
+        selector="chooser",
     ),
     ChoiceRemembered(number=1, text="write a poem", to="writer", guess="MAIN"),
     ChoiceForgotten(number=1),

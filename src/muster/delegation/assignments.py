@@ -13,6 +13,9 @@ from muster.routing.agent_files import AgentFile
 DEPTH_VARIABLE: Final = "MUSTER_ASK_DEPTH"
 """The depth of a request that an agent makes with `muster ask`; a person has no such variable."""
 
+DESCRIPTION_CHARS: Final = 300
+"""How much of an agent's description is shown for a choice."""
+
 
 class Assignment(msgspec.Struct, frozen=True, kw_only=True):
     """A conversation and the agent that it is delegated to."""
@@ -33,9 +36,14 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
     before: str = ""
     """The reports of earlier agents in this conversation."""
 
+    candidates: Sequence[AgentFile] = ()
+    """The agents that a selector chooses from; empty for every other task."""
+
 
 def prompt(task: Assignment) -> str:
     """The whole prompt of the agent."""
+    if task.candidates:
+        return _selection_prompt(task)
     parts = [
         f"You are the agent {task.agent.name}, and {task.conversation} is handed to you.",
         task.agent.body.strip(),
@@ -44,6 +52,27 @@ def prompt(task: Assignment) -> str:
         "# Where your work goes\n\n" + "\n".join(f"- {rule}" for rule in _rules(task)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _selection_prompt(task: Assignment) -> str:
+    """The prompt of a selector."""
+    agents = [f"- {each.name}: {shortened(each.description)}" for each in task.candidates]
+    parts = [
+        f"You are the agent {task.agent.name}. Choose the agent that the request of "
+        f"{task.conversation} is for; do not carry it out.",
+        task.agent.body.strip(),
+        f"# The request\n\n{task.text}",
+        "# The agents\n\n" + "\n".join(agents),
+        "# Your answer\n\nOne line with the reason, then a last line with the name of the agent "
+        "alone, or with NONE if no description fits. Write no files.",
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def shortened(description: str) -> str:
+    """The beginning of a description, on one line: what the agent is for comes first."""
+    line = " ".join(description.split())
+    return line if len(line) <= DESCRIPTION_CHARS else f"{line[: DESCRIPTION_CHARS - 1]}…"
 
 
 def _rules(task: Assignment) -> list[str]:

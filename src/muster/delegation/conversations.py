@@ -26,8 +26,15 @@ from muster.machines.commands import Command
 from muster.machines.delegation.decide import clipped, in_order
 from muster.machines.ids import MUSTER, ConversationId, person
 from muster.machines.run_control.gate import task_refusal
-from muster.machines.state import MAIN, QUEUE, Conversation, Delegation, RememberedChoice
-from muster.machines.vocabulary import DelegationMode, Ranked, Remark
+from muster.machines.state import (
+    MAIN,
+    QUEUE,
+    Conversation,
+    Delegation,
+    RememberedChoice,
+    Team,
+)
+from muster.machines.vocabulary import DelegationMode, Ranked, Remark, Status
 from muster.routing.agent_files import AgentFile
 from muster.routing.choices import PastChoice
 from muster.routing.lexical import typed_words
@@ -37,6 +44,8 @@ from muster.views.conversations import ConversationView, views_of
 CHOSEN: Final = "person"
 """The routing rule of a conversation whose agent was chosen by a person."""
 
+UNSURE: Final = "the router is unsure, and it chooses"
+"""The reason of a delegation to a selector."""
 
 AN_AGENT: Final = "an agent"
 
@@ -120,9 +129,11 @@ class Conversations:
         """Open a conversation in a log that is open, and delegate or answer it."""
         delegation = session_log.team.delegation
         agents = await asyncio.to_thread(agents_of, delegation)
+        agents.pop(self.tasks.selector if self.tasks else "", None)  # it only chooses
         choices = past_choices(delegation.choices)
         decision = await asyncio.to_thread(decide, list(agents.values()), text, to, choices)
-        if asks and decision.ambiguous:
+        selector = await self._selector_of(session_log, decision)
+        if asks and decision.ambiguous and not selector:
             raise ambiguous(decision)
         asker = nesting.agent or AN_AGENT if nesting.depth else speaker
         opening = c.OpenConversation(text=text, speaker_name=asker, depth=nesting.depth)
@@ -131,21 +142,49 @@ class Conversations:
         if to is not None and not nesting.depth:
             chosen = c.RememberChoice(text=text, to=to, guess=decision.guess)
             await session_log.send(chosen, actor=person(speaker))
-        routed = await session_log.send(route_command(conversation, decision), actor=MUSTER)
+        route = route_command(conversation, decision, selector)
+        routed = await session_log.send(route, actor=MUSTER)
         fact = routed.events[0].fact
         assert isinstance(fact, e.Routed)
-        if decision.agent == MAIN:
+        if selector:
+            await self._delegate(session_log, conversation, selector, UNSURE)
+        elif decision.agent == MAIN:
             await self._answer(session_log, fact, text)
         elif delegation.mode is not DelegationMode.RESPONSE:
-            await self._delegate(session_log, conversation, decision)
+            await self._delegate(session_log, conversation, decision.agent, decision.reason)
         return OpenedConversation(conversation, receipt.seq)
 
+    async def _selector_of(self, session_log: SessionLog, decision: Decision) -> str:
+        """The agent that chooses for a router that is unsure: the one of the settings, or the lead.
+
+        Empty if the router is sure, or the selector cannot run now; a warning says the latter.
+        """
+        team = session_log.team
+        if self.tasks is None or not decision.is_unsure or not _has_main(team):
+            return ""
+        name = self.tasks.selector or self._choosing_lead(team, self.tasks)
+        if not name:
+            return ""
+        refused = task_refusal(team, name, self._clock.now())
+        why = str(refused) if refused else "" if self.tasks.can(name) else replies.no_program(name)
+        if why:
+            warning = c.LogWarning(text=f"the selector {name} was not asked: {why}")
+            await session_log.send(warning, actor=MUSTER)
+        return "" if why else name
+
+    def _choosing_lead(self, team: Team, tasks: Tasks) -> str:
+        """The lead, if it runs and its program answers every prompt; or else an empty name."""
+        lead = team.lead
+        if lead is None or team.shown_status(lead) is not Status.ALIVE:
+            return ""
+        return lead.id if tasks.answers_prompts(lead.id) else ""
+
     async def _delegate(
-        self, session_log: SessionLog, name: ConversationId, decision: Decision
+        self, session_log: SessionLog, name: ConversationId, agent: str, why: str
     ) -> None:
         """Delegate a conversation; if the agent cannot run, close it with the reason and remedy."""
         try:
-            refused = await self.hand_over(session_log, name, decision.agent, decision.reason)
+            refused = await self.hand_over(session_log, name, agent, why)
         except Refused as error:  # the agent was paused or disabled after the check
             refused = str(error)
         if refused:
@@ -244,6 +283,10 @@ class Conversations:
 # ── helpers ───────────────────────────────────────────────────────────────────────────────────────
 
 
+def _has_main(team: Team) -> bool:
+    return team.delegation.mode is not DelegationMode.RESPONSE
+
+
 def require_open(session_log: SessionLog) -> Delegation:
     """The session, which must be open."""
     if session_log.team.delegation.mode is None:
@@ -317,8 +360,11 @@ def ranked(candidates: Sequence[Candidate]) -> tuple[Ranked, ...]:
     )
 
 
-def route_command(conversation: ConversationId, decision: Decision) -> Command:
-    """The command that records a routing decision and its reason."""
+def route_command(conversation: ConversationId, decision: Decision, selector: str = "") -> Command:
+    """The command that records a routing decision and its reason.
+
+    `selector` is the agent that is asked to choose.
+    """
     return c.RecordRoute(
         conversation=conversation,
         to=decision.agent,
@@ -330,6 +376,7 @@ def route_command(conversation: ConversationId, decision: Decision) -> Command:
         candidates=ranked(decision.candidates),
         ambiguous=decision.ambiguous,
         guess=decision.guess,
+        selector=selector,
     )
 
 

@@ -8,7 +8,7 @@ found only in the project, if that has no more files than a snapshot may hold.
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -34,7 +34,7 @@ from muster.machines.ids import (
     SessionId,
     agent_actor,
 )
-from muster.machines.state import MAIN, Agent, Conversation, Delegation
+from muster.machines.state import MAIN, Agent, Conversation, Delegation, Selection
 from muster.machines.vocabulary import DelegationMode, Outcome, Remark, Urgency
 from muster.routing.agent_files import AgentFile, read_folders
 from muster.sessions.approvals import Approvals
@@ -76,12 +76,15 @@ class Tasks:
         home: Path | None = None,
         project: Path | None = None,
         asks_people: bool = True,
+        selector: Callable[[], str] = str,
     ) -> None:
         """`home` holds prompts and output, `project` is the folder that requests come from.
 
-        Without `asks_people`, a tool call that needs an approval is refused.
+        Without `asks_people`, a tool call that needs an approval is refused. `selector` is the
+        agent that chooses where the router is unsure, if the settings name one.
         """
         self.asks_people = asks_people
+        self._selector = selector
         self._dispatcher = dispatcher
         self._clock = clock
         self._log_provider = log_provider
@@ -95,9 +98,22 @@ class Tasks:
         """The timeout of a task, as the settings say now."""
         return self._timeout()
 
+    @property
+    def selector(self) -> str:
+        """The agent that chooses where the router is unsure; empty if the settings name none."""
+        return self._selector()
+
     def can(self, name: str) -> bool:
         """Whether the settings name a program for an agent."""
-        return self.runtime(Agent(seat=FIRST_ENROLLED_SEAT, name=name)) is not None
+        return self._runtime_of(name) is not None
+
+    def answers_prompts(self, name: str) -> bool:
+        """Whether the program of an agent answers every prompt, as a model does."""
+        runtime = self._runtime_of(name)
+        return runtime is not None and runtime.confirms_prompts
+
+    def _runtime_of(self, name: str) -> ports.Runtime | None:
+        return self.runtime(Agent(seat=FIRST_ENROLLED_SEAT, name=name))
 
     def runtime(self, agent: Agent) -> ports.Runtime | None:
         """The runtime for task sessions of an agent."""
@@ -138,7 +154,9 @@ class Tasks:
         delegation, conversation = team.delegation, team.delegation.conversations.get(name)
         if conversation is None or delegation.mode is None:
             raise ConversationClosed(conversation=name)
-        agent = (await asyncio.to_thread(agents_of, delegation))[to or conversation.state]
+        agents = await asyncio.to_thread(agents_of, delegation)
+        name_of = to or conversation.state
+        agent = agents.get(name_of) or AgentFile(name_of, "")  # a selector may be no state
         root = self._log_provider.folder(team).root
         return Assignment(
             conversation=name,
@@ -151,6 +169,7 @@ class Tasks:
             others=[each for each in delegation.agents if each != agent.name],
             depth=conversation.depth,
             before="\n\n".join(conversation.reports),
+            candidates=_candidates(conversation.selection, agent.name, agents),
         )
 
     def _spared(self, task: Assignment) -> Sequence[Path]:
@@ -185,6 +204,9 @@ class Tasks:
         elif (refused := said.refused_write) and not found.files:
             why = f"it wrote nothing, because a write was refused: {refused}"
             await self._finish(conversation, why, failed=True, report=said.report)
+        elif conversation.selection is not None:
+            await self._finish(conversation, report=said.report)
+            await self._tell_next(conversation, MAIN)
         elif said.handed and task.mode is DelegationMode.INTERACTIVE:
             await self._hand_over(conversation, said)
         else:
@@ -252,10 +274,14 @@ class Tasks:
             await self._remark(conversation.id, MUSTER, Remark.NOTE, note)
             await self._finish(conversation, note, failed=True)
             return
-        if to != MAIN and conversation.id in self._dispatcher.team.delegation.conversations:
-            told = assignments.prompt(await self.assignment(conversation.id, to))
-            speaker = conversation.state
-            await self._remark(conversation.id, speaker, Remark.TASK, f"To {to}:\n\n{told}")
+        await self._tell_next(conversation, conversation.state)
+
+    async def _tell_next(self, before: Conversation, speaker: str) -> None:
+        """Record the task of the agent that has the conversation now, if it is still open."""
+        now = self._dispatcher.team.delegation.conversations.get(before.id)
+        if now is not None and now.epoch > before.epoch and now.state != MAIN:
+            told = assignments.prompt(await self.assignment(now.id))
+            await self._remark(now.id, speaker, Remark.TASK, f"To {now.state}:\n\n{told}")
 
     async def _finish(
         self, conversation: Conversation, why: str = "", *, failed: bool = False, report: str = ""
@@ -266,6 +292,7 @@ class Tasks:
             summary=why,
             failed=failed,
             report=report,
+            seconds=self.seconds,
         )
         await self._dispatcher.send(command, actor=agent_actor(conversation.state))
 
@@ -280,6 +307,15 @@ def remark(name: ConversationId, speaker: str, kind: Remark, text: str) -> tuple
     text = text if len(text) <= REMARK_CHARS_MAX else text[: REMARK_CHARS_MAX - 1] + "…"
     command = c.RecordDialogue(conversation=name, speaker=speaker, kind=kind, text=text)
     return command, MUSTER if speaker in (MAIN, MUSTER) else agent_actor(speaker)
+
+
+def _candidates(
+    selection: Selection | None, name: str, agents: Mapping[str, AgentFile]
+) -> Sequence[AgentFile]:
+    """The agents that a selector chooses from; none for every other agent."""
+    if selection is None or selection.selector != name:
+        return ()
+    return [agents[each.agent] for each in selection.candidates if each.agent in agents]
 
 
 def agents_of(delegation: Delegation) -> dict[str, AgentFile]:

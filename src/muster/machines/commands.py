@@ -864,6 +864,9 @@ class RecordRoute(Command, frozen=True, kw_only=True):
     guess: str = ""
     """The router's own choice, where a person chose."""
 
+    selector: str = ""
+    """The agent that is asked to choose among the candidates, because the router is unsure."""
+
 
 class RememberChoice(Command, frozen=True, kw_only=True):
     """Remember the agent that a person chose for a request, for requests like it. Only people
@@ -959,7 +962,11 @@ class FinishTask(Command, frozen=True, kw_only=True):
     summary: str = ""
     failed: bool = False
     report: str = ""
-    """The agent's report. It is the answer, where muster leads the conversation."""
+    """The agent's report. It is the answer, where muster leads the conversation; a selector's
+    report names the agent that it chose."""
+
+    seconds: float | None = None
+    """The time limit of an agent that a selector chose."""
 
 
 class CloseConversation(Command, frozen=True, kw_only=True):

@@ -924,7 +924,7 @@ class ConversationStart(Fact, frozen=True, kw_only=True):
 
 
 class Routed(Fact, frozen=True, kw_only=True):
-    """The router chose an agent, or MAIN, for a conversation."""
+    """The router, a person or a selector chose an agent, or MAIN, for a conversation."""
 
     conversation: ConversationId
     to: str
@@ -938,7 +938,10 @@ class Routed(Fact, frozen=True, kw_only=True):
     """Whether several agents may have been meant."""
 
     guess: str = ""
-    """The router's own choice, where a person chose."""
+    """The router's own choice, where a person or a selector chose."""
+
+    selector: str = ""
+    """The agent that is asked to choose among the candidates, because the router is unsure."""
 
 
 class ChoiceRemembered(Fact, frozen=True, kw_only=True):

@@ -1,6 +1,11 @@
-"""Validation of names. Names are shown to people and become file names, so they stay plain."""
+"""Validation of names, and finding them in answers of models.
+
+Names are shown to people and become file names, so they stay plain.
+"""
 
 import re
+from collections.abc import Mapping
+from typing import Final, TypeVar
 
 from muster import limits
 from muster.errors import Invalid, NameReserved, NameTaken
@@ -10,6 +15,11 @@ from muster.machines.state import MAIN, QUEUE, Team
 _PLAIN = re.compile(r"[\w .-]+")  # letters and digits of any script, space, dot, hyphen, underscore
 _RESERVED = frozenset({name_key(MAIN), name_key(QUEUE), name_key(MUSTER), ".", ".."})
 """Names that mean something else in a log, a queue, a notice or a path."""
+
+NAME_EDGES: Final = " \t\r\n@'\"`*_.,:;!?()[]<>"
+"""Characters that a model puts around a name."""
+
+Named = TypeVar("Named")
 
 
 def check_plain(what: str, name: str) -> None:
@@ -38,3 +48,18 @@ def check_agent_name(team: Team, name: str, seat: SeatId | None = None) -> None:
     owner = team.names.get(key)
     if owner is not None and owner != seat:
         raise NameTaken(name=name, seat=owner)
+
+
+def named_in(text: str, names: Mapping[str, Named]) -> Named | None:
+    """The owner of the name in an answer: the answer as a whole, or the only name in it.
+
+    `names` has a `name_key` for each owner.
+    """
+    answer = name_key(text[: limits.SELECTOR_ANSWER_CHARS].strip())
+    for whole in (answer, answer.strip(NAME_EDGES)):
+        if whole in names:
+            return names[whole]
+    longest_first = sorted(names, key=len, reverse=True)
+    anyone = "|".join(map(re.escape, longest_first))
+    found = set(re.findall(rf"(?<![\w-])(?:{anyone})(?![.-]?\w)", answer)) if anyone else set[str]()
+    return names[found.pop()] if len(found) == 1 else None

@@ -33,6 +33,7 @@ from muster.machines.vocabulary import (
     FaceVariant,
     Limit,
     Phase,
+    Ranked,
     RestartPolicy,
     Role,
     RunMode,
@@ -650,6 +651,17 @@ class Visit(Record, frozen=True, kw_only=True):
     progress: int
 
 
+class Selection(Record, frozen=True, kw_only=True):
+    """The choice among agents that a selector is asked for, because the router is unsure."""
+
+    selector: str
+    candidates: tuple[Ranked, ...]
+    """The agents to choose from, the router's best first."""
+
+    margin: float = 0.0
+    router: str = ""
+
+
 class Conversation(Record, frozen=True, kw_only=True):
     """An open conversation: one human input and everything that follows from it."""
 
@@ -683,6 +695,9 @@ class Conversation(Record, frozen=True, kw_only=True):
 
     said: int = 0
     """The length of its dialogue so far, in characters."""
+
+    selection: Selection | None = None
+    """The choice that a selector is asked for; None once it is made."""
 
 
 class RememberedChoice(Record, frozen=True, kw_only=True):

@@ -26,6 +26,9 @@ if a rule keeps it in MAIN."""
 REMEMBERED: Final = "remembered"
 """The rule of a decision that repeats a person's choice for the same request."""
 
+NO_MATCH: Final = "no-match"
+"""The rule of a decision that no agent matched."""
+
 UNMATCHED: Final = 0.4
 """Confidence in MAIN for a request without a match: some are for an agent with other words."""
 
@@ -89,6 +92,11 @@ class Decision:
 
     guess: str = ""
     """The router's own choice, where a person chose; empty if it was unsure."""
+
+    @property
+    def is_unsure(self) -> bool:
+        """Whether a model should choose among the candidates, where one is at hand."""
+        return self.ambiguous or (self.rule == NO_MATCH and bool(self.candidates))
 
     @property
     def choices(self) -> tuple[Candidate, ...]:
@@ -174,7 +182,7 @@ class Router:
             confidence=round(sure if enters else UNMATCHED * (1 - sure), 4),
             margin=lead,
             candidates=candidates,
-            rule="score" if enters else "no-match",
+            rule="score" if enters else NO_MATCH,
             reason=matched(ranked[0].evidence) if enters else "No agent matched",
             router=self.name,
             ambiguous=_is_unsure(sure, lead),

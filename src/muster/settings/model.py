@@ -125,6 +125,13 @@ class DelegationSettings(msgspec.Struct, frozen=True, kw_only=True):
             'project), or "none" (everywhere); for agents that do not say it themselves.'
         ),
     ] = "none"
+    selector: Annotated[
+        str,
+        Rule(
+            "Agent that is asked which agent a request is for, where the router is unsure; empty "
+            "is the lead if it runs, or else the person."
+        ),
+    ] = ""
     task_seconds: Annotated[float, Rule("Timeout of a delegated task.", 0.1, TURN_SECONDS_MAX)] = (
         1800.0  # as the longest turn
     )

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from muster.delegation.assignments import DESCRIPTION_CHARS
 from muster.delegation.following import owner
-from muster.delegation.following.briefing import DESCRIPTION_CHARS
 from muster.delegation.following.notes import FOLDER, Notes, NotesStore, PendingTask, Subagent
 from muster.delegation.following.owner import IsAlive, Keeper, assume_alive
 from muster.delegation.following.record import Following

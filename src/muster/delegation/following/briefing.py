@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from muster.delegation.assignments import shortened
 from muster.machines.state import MAIN, QUEUE, Delegation
 from muster.machines.vocabulary import DelegationMode
 from muster.routing.agent_files import AgentFile
@@ -11,10 +12,6 @@ from muster.routing.router import Decision
 from muster.views.conversations import ConversationView
 
 AGENTS_SHOWN: Final = 12
-
-
-DESCRIPTION_CHARS: Final = 300
-"""How much of an agent's description MAIN is shown for a choice: what it is for comes first."""
 
 
 def main(
@@ -74,12 +71,7 @@ def _candidates(decision: Decision, agents: Mapping[str, AgentFile]) -> Sequence
     if not decision.ambiguous and decision.rule != "no-match":
         return ()
     known = [agents[each.agent] for each in decision.candidates if each.agent in agents]
-    return [f"  - {each.name}: {_short(each.description)}" for each in known]
-
-
-def _short(description: str) -> str:
-    line = " ".join(description.split())
-    return line if len(line) <= DESCRIPTION_CHARS else f"{line[: DESCRIPTION_CHARS - 1]}…"
+    return [f"  - {each.name}: {shortened(each.description)}" for each in known]
 
 
 def queued(view: ConversationView, done: Path) -> str:

@@ -10,6 +10,9 @@ Where muster leads a conversation, the agent works on it in a session of its sea
 disabled agent is refused with that rule, and the conversation stays where it is. The agent's report
 is the answer and closes the conversation in the same transaction. A conversation with a keeper is
 led by another program, which runs the agents and closes the conversation itself.
+
+Where the router is unsure, a selector (`selection.py`) has the conversation first: its report names
+the agent that gets it next, in the same transaction.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,6 +30,7 @@ from muster.errors import (
     NestedTooDeep,
     NoDelegation,
     NotFound,
+    Refused,
     StaleEpoch,
     UsedUp,
     WrongMode,
@@ -40,12 +44,13 @@ from muster.limits import (
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.actors import refuse_agent
+from muster.machines.delegation.selection import chosen_agent, not_selected, selected
 from muster.machines.events import Fact
 from muster.machines.ids import ConversationId
 from muster.machines.names import check_plain
 from muster.machines.run_control.gate import task_refusal
 from muster.machines.spending import conversation_limit_reached
-from muster.machines.state import MAIN, QUEUE, Conversation, Delegation, Team
+from muster.machines.state import MAIN, QUEUE, Conversation, Delegation, Selection, Team
 from muster.machines.tables import Row, Table
 from muster.machines.turns.messages import check_text
 from muster.machines.vocabulary import DelegationMode, Machine, Remark
@@ -165,6 +170,10 @@ def record_route(team: Team, command: c.RecordRoute, now: datetime) -> Sequence[
     delegation, _ = _conversation(team, command.conversation)
     if command.to != MAIN:
         _require_agent(delegation, command.to)
+    if command.selector:
+        check_plain("the selector", command.selector)
+        if not command.candidates:
+            raise Invalid(what="the route", why="has no candidates for its selector")
     return (e.Routed(**_fields(command)),)
 
 
@@ -229,7 +238,8 @@ def _fields(command: c.Command) -> dict[str, Any]:
 
 def delegate(team: Team, command: c.Delegate, now: datetime) -> Sequence[Fact]:
     delegation, conversation = _conversation(team, command.conversation)
-    _require_agent(delegation, command.to)
+    if conversation.selection is None or command.to != conversation.selection.selector:
+        _require_agent(delegation, command.to)
     if conversation.state != delegation.home_state:
         raise AlreadyClaimed(conversation=conversation.id, state=conversation.state)
     _check_work(team, conversation, command.to, now)
@@ -291,8 +301,38 @@ def finish_task(team: Team, command: c.FinishTask, now: datetime) -> Iterator[Fa
         yield _end(conversation, reason, failed=command.failed)
         return
     failure = f"{conversation.state} failed: {command.summary}" if command.failed else ""
+    if conversation.selection is not None:
+        at_home = replace(conversation, state=MAIN, epoch=conversation.epoch + 1)
+        yield from _select(team, at_home, conversation.selection, command, now)
+        return
     answer = failure or answer_of(conversation.state, command.report)
     yield from _close(conversation, answer, failed=command.failed)
+
+
+def _select(
+    team: Team,
+    conversation: Conversation,
+    selection: Selection,
+    command: c.FinishTask,
+    now: datetime,
+) -> Iterator[Fact]:
+    """Delegate to the agent that the selector chose; close if it chose none that may run."""
+    agent = None if command.failed else chosen_agent(selection, command.report)
+    if agent is None:
+        why = command.summary if command.failed else command.report
+        yield from _close(conversation, not_selected(selection, why), failed=True)
+        return
+    routed = selected(conversation.id, selection, agent, command.report)
+    yield routed
+    try:
+        _check_work(team, conversation, agent, now)
+    except Refused as refused:
+        yield from _close(conversation, str(refused), failed=True)
+        return
+    until = _deadline(now, command.seconds)
+    yield _move(
+        team.delegation, conversation, "delegated", agent, reason=routed.reason, until=until
+    )
 
 
 def _close(conversation: Conversation, answer: str, *, failed: bool) -> Iterator[Fact]:

@@ -12,6 +12,7 @@ from muster.machines.state import (
     Delegation,
     FailedRequest,
     RememberedChoice,
+    Selection,
     Team,
     Visit,
 )
@@ -73,7 +74,18 @@ def conversation_start(team: Team, event: Event, fact: e.ConversationStart) -> T
 
 def routed(team: Team, event: Event, fact: e.Routed) -> Team:
     conversation = team.delegation.conversations[fact.conversation]
-    return _with(team, replace(conversation, routed=fact.to))
+    return _with(team, replace(conversation, routed=fact.to, selection=_selection(fact)))
+
+
+def _selection(fact: e.Routed) -> Selection | None:
+    if not fact.selector:
+        return None
+    return Selection(
+        selector=fact.selector,
+        candidates=fact.candidates,
+        margin=fact.margin,
+        router=fact.router,
+    )
 
 
 def choice_remembered(team: Team, event: Event, fact: e.ChoiceRemembered) -> Team:

@@ -19,6 +19,7 @@ from muster.errors import CannotSpeak
 from muster.machines import events as e
 from muster.machines.events import Fact
 from muster.machines.ids import SeatId, name_key
+from muster.machines.names import NAME_EDGES, named_in
 from muster.machines.state import Agent, Channel, ClaimedTurn, Team
 from muster.machines.turns.table import (
     Membership,
@@ -53,7 +54,6 @@ _MENTION: Final = re.compile(r"(?<![\w@])@(?=[\w.-])")
 _GOES_ON: Final = re.compile(r"[.-]?\w")
 """The rest of a longer name, after a name: `@dev-ops` does not mention `dev`."""
 
-_EDGES: Final = " \t\r\n@'\"`*_.,:;!?()[]<>"
 # Looking up an enum member costs as much as a call; every grant uses these.
 _MUSTER, _LEAD, _SELECTOR = Authority.MUSTER, Authority.LEAD, SpeakerOrder.SELECTOR
 
@@ -217,21 +217,9 @@ def chosen_speaker(membership: Membership, text: str, to: SeatId | None) -> Seat
     candidates = list(in_ring_order(membership.team, membership.channel))
     if to is not None:
         return to if any(agent.seat == to for agent in candidates) else None
-    return _named(text, {name_key(agent.id): agent.seat for agent in candidates})
+    return named_in(text, {name_key(agent.id): agent.seat for agent in candidates})
 
 
 def ends_conversation(text: str) -> bool:
     """Whether a selector's answer says that nobody is to speak."""
-    return name_key(text[: limits.SELECTOR_ANSWER_CHARS].strip(_EDGES)) in NOBODY
-
-
-def _named(text: str, names: Mapping[str, SeatId]) -> SeatId | None:
-    """The member that an answer names: the answer as a whole, or the only name in it."""
-    answer = name_key(text[: limits.SELECTOR_ANSWER_CHARS].strip())
-    for whole in (answer, answer.strip(_EDGES)):
-        if whole in names:
-            return names[whole]
-    longest_first = sorted(names, key=len, reverse=True)
-    anyone = "|".join(map(re.escape, longest_first))
-    found = set(re.findall(rf"(?<!\w)(?:{anyone})(?!\w)", answer)) if anyone else set[str]()
-    return names[found.pop()] if len(found) == 1 else None
+    return name_key(text[: limits.SELECTOR_ANSWER_CHARS].strip(NAME_EDGES)) in NOBODY
