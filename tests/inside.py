@@ -119,6 +119,7 @@ class Inside:
         by: str = "",
         seconds: float = 600,
         default: bool = False,
+        rules: tuple[str, ...] = (),
     ) -> str:
         """The session of an agent wants to do what only a person may allow; the request's id."""
         request = c.RequestApproval(
@@ -128,6 +129,7 @@ class Inside:
             by=by,
             seconds=seconds,
             default=default,
+            rules=rules,
         )
         fact = self.send(request, actor=agent_actor(name)).events[0].fact
         assert isinstance(fact, ApprovalRequested)

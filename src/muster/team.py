@@ -4,10 +4,11 @@ import msgspec
 
 from muster.attachments import AttachmentFolder
 from muster.delegation.requests import Requests
+from muster.engine.detected import DetectPrograms
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.feed import Feed
 from muster.engine.partials import Partials
-from muster.engine.ports import Clock, DetectPrograms, Ids
+from muster.engine.ports import Clock, Ids
 from muster.engine.presence import Presence
 from muster.inbox.inbox import Inbox
 from muster.machines.identity.palette import PALETTE

@@ -1,11 +1,19 @@
 """Approvals: the agent is WAITING, and the timeout of its turn is suspended."""
 
 import pytest
+from msgspec.structs import replace
 
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.state import TurnState
-from muster.machines.vocabulary import Answered, InterruptMode, Outcome, TurnConfig, Urgency
+from muster.machines.vocabulary import (
+    Answered,
+    ApprovalScope,
+    InterruptMode,
+    Outcome,
+    TurnConfig,
+    Urgency,
+)
 from tests.machines.scene import REVIEWS, Scene, facts, moves
 
 ACTIVE, WAITING, QUEUED, IDLE = (
@@ -24,13 +32,21 @@ def pair(config: TurnConfig | None = None) -> Scene:
     return scene
 
 
-def ask(scene: Scene, name: str = "Lyra", *, seconds: float = 600, default: bool = False) -> str:
+def ask(
+    scene: Scene,
+    name: str = "Lyra",
+    *,
+    seconds: float = 600,
+    default: bool = False,
+    rules: tuple[str, ...] = (),
+) -> str:
     request = c.RequestApproval(
         session=scene.session(name).id,
         tool="Bash",
         detail="rm -r build",
         seconds=seconds,
         default=default,
+        rules=rules,
     )
     return facts(scene.do(request), e.ApprovalRequested)[0].approval
 
@@ -183,3 +199,17 @@ def test_an_unknown_request_has_a_clear_refusal() -> None:
     assert "no open request for approval '7'" in str(
         Scene().refuse(c.AnswerApproval(approval="7", allow=True), "not_found")
     )
+
+
+def test_a_permission_reaches_further_than_once_only_with_rules_for_that() -> None:
+    scene = pair()
+    approval = ask(scene, rules=("Bash(rm:*)",))
+    assert scene.agent("Lyra").approvals[0].rules == ("Bash(rm:*)",)
+    always = c.AnswerApproval(approval=approval, allow=True, scope=ApprovalScope.ALWAYS)
+    denied = scene.refuse(replace(always, allow=False), "invalid")
+    assert "a request is denied once" in str(denied)
+    [settled] = facts(scene.do(always), e.ApprovalAnswered)
+    assert settled.scope is ApprovalScope.ALWAYS
+    for_session = replace(always, approval=ask(scene), scope=ApprovalScope.SESSION)
+    refused = scene.refuse(for_session, "invalid")
+    assert "the program of Lyra offers no rule for Bash" in str(refused)

@@ -2905,6 +2905,10 @@ APPROVALS = (
     Promise(
         "A call that needs approval waits for an operator's answer, never for an agent's.",
         {
+            "acceptance/claude/test_permitted.py": [
+                "test_a_call_that_is_allowed_for_longer_is_not_asked_about_again",
+                "test_what_a_person_says_with_a_permission_reaches_the_model",
+            ],
             "machines/test_approvals.py": [
                 "test_the_timeout_of_the_turn_is_suspended_until_the_answer",
                 "test_the_declared_default_applies_at_the_deadline",
@@ -2914,6 +2918,7 @@ APPROVALS = (
                 "test_no_agent_and_no_viewer_may_answer_and_all_may_look",
                 "test_a_request_is_answered_once_and_a_second_answer_is_refused",
                 "test_what_nobody_answers_takes_its_declared_default",
+                "test_a_permission_reaches_as_far_as_its_scope_says",
                 "test_why_tells_a_turn_that_went_on_to_the_answer_and_to_the_request",
             ],
             "cli/act/test_approvals.py": [

@@ -418,7 +418,7 @@ def test_a_person_is_asked_and_the_agent_waits_for_the_answer() -> None:
             assert stage.state(ADA) is TurnState.WAITING
             (approval,) = stage.muster.team.agents[ADA].approvals
             await stage.send(c.AnswerApproval(approval=approval.id, allow=True, note="go"))
-            assert await asked == ports.PermissionAnswer(True, "A person allowed it: go")
+            assert await asked == ports.PermissionAnswer(True, "A person allowed it: go", note="go")
             assert stage.state(ADA) is TurnState.ACTIVE
             await _unanswered(stage, session)
 

@@ -112,6 +112,7 @@ from muster.machines.vocabulary import (
     Activity,
     Allowance,
     Answered,
+    ApprovalScope,
     Authority,
     Budget,
     Claim,
@@ -316,9 +317,15 @@ EXAMPLES: tuple[Fact, ...] = (
         until=LATER,
         by="scout",
         default=True,
+        rules=("Bash(rm:*)",),
     ),
     ApprovalAnswered(
-        approval="41", seat=SEAT, allow=True, how=Answered.PERSON, note="only this once"
+        approval="41",
+        seat=SEAT,
+        allow=True,
+        how=Answered.PERSON,
+        note="as agreed",
+        scope=ApprovalScope.ALWAYS,
     ),
     SessionRequested(
         seat=SEAT, session=SESSION, mode=RunMode.RUN_ONCE, generation=2, trigger="wake"

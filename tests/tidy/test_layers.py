@@ -120,7 +120,14 @@ ROOMS: dict[str, Room] = {
         "a conversation is commands, events and a folder; the reactor of sessions runs programs",
     ),
     "muster.runtimes": Room(
-        (*CORE, "muster.confine", "muster.engine.ports", "muster.engine.tasks", "muster.settings"),
+        (
+            *CORE,
+            "muster.confine",
+            "muster.engine.detected",
+            "muster.engine.ports",
+            "muster.engine.tasks",
+            "muster.settings",
+        ),
         "a runtime serves a port, and asks nothing but its program",
     ),
     "muster.claude_plugin": Room(

@@ -304,9 +304,11 @@ class ClientMethods(ChannelMethods, Generic[TurnT]):
         return await self._ask(requests.approvals())
 
     @sync_or_async
-    async def approve(self, approval: str, *, note: str | None = None) -> Settled:
-        """Approve a request. Operators only."""
-        return await self._ask(requests.answer(approval, allow=True, note=note))
+    async def approve(
+        self, approval: str, *, note: str | None = None, scope: str | None = None
+    ) -> Settled:
+        """Approve a request: `once`, for the `session`, or `always`. Operators only."""
+        return await self._ask(requests.answer(approval, allow=True, note=note, scope=scope))
 
     @sync_or_async
     async def deny(self, approval: str, *, note: str | None = None) -> Settled:

@@ -379,9 +379,11 @@ def approvals() -> ApiRequest[ApprovalList]:
     return ApiRequest(method="GET", path=api_path("approvals"), answer=ApprovalList)
 
 
-def answer(approval: str, *, allow: bool, note: str | None = None) -> ApiRequest[Settled]:
-    """Approve or deny a request."""
-    body = given(allow=allow, note=note)
+def answer(
+    approval: str, *, allow: bool, note: str | None = None, scope: str | None = None
+) -> ApiRequest[Settled]:
+    """Approve or deny a request. `scope` is `once`, `session` or `always`."""
+    body = given(allow=allow, note=note, scope=scope)
     return ApiRequest(
         method="POST", path=api_path("approvals", approval), answer=Settled, body=body
     )

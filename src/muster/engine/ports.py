@@ -5,7 +5,7 @@ same on a manual clock with scripted programs as it does in production. Stores h
 in `store/base.py`.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -14,7 +14,16 @@ import msgspec
 
 from muster.machines.ids import SessionId
 from muster.machines.state import Agent
-from muster.machines.vocabulary import Activity, Awaits, Outcome, RunMode, Taken, Urgency, Usage
+from muster.machines.vocabulary import (
+    Activity,
+    ApprovalScope,
+    Awaits,
+    Outcome,
+    RunMode,
+    Taken,
+    Urgency,
+    Usage,
+)
 
 
 class Timer(Protocol):
@@ -287,12 +296,18 @@ class Permission(msgspec.Struct, frozen=True, kw_only=True):
     confined: bool = False
     """Whether the kernel confines what the session writes."""
 
+    rules: tuple[str, ...] = ()
+    """The rules that a permission for longer than once would set."""
+
 
 class PermissionAnswer(NamedTuple):
     """The answer of a person, or the default after a timeout."""
 
     allowed: bool
     reason: str
+    scope: ApprovalScope = ApprovalScope.ONCE
+    note: str = ""
+    """What the person wants the agent to know."""
 
 
 class SessionListener(Protocol):
@@ -412,27 +427,6 @@ class Runtime(Protocol):
         """
         ...
 
-
-class DetectedProgram(msgspec.Struct, frozen=True, kw_only=True):
-    """A program for agents that was looked for on this machine."""
-
-    runtime: str
-    """The kind of agent that it makes."""
-
-    label: str
-    program: str = ""
-    """Its path; empty where it was not found."""
-
-    version: str = ""
-    command: tuple[str, ...] = ()
-    """How it is run, if it is run as a command."""
-
-    remedy: str = ""
-    """How to get it, where it was not found."""
-
-
-DetectPrograms = Callable[[], Awaitable[Sequence[DetectedProgram]]]
-"""Looks for programs for agents on this machine."""
 
 Reclaim = Callable[[Leftover], Awaitable[str]]
 """Ends what is left of a session, and says what was found."""

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from muster.errors import NotFound, UnknownSession
+from muster.errors import Invalid, NotFound, UnknownSession
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.actors import refuse_agent
@@ -19,7 +19,7 @@ from muster.machines.maps import put
 from muster.machines.state import Agent, Approval, Team
 from muster.machines.turns.messages import check_text
 from muster.machines.turns.table import check_seconds, seconds
-from muster.machines.vocabulary import Answered
+from muster.machines.vocabulary import Answered, ApprovalScope
 
 # ── deciding ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -39,13 +39,26 @@ def request_approval(team: Team, command: c.RequestApproval, now: datetime) -> S
         by=command.by,
         until=now + seconds(command.seconds),
         default=command.default,
+        rules=command.rules,
     )
     return (requested,)
 
 
 def answer_approval(team: Team, command: c.AnswerApproval, now: datetime) -> Sequence[Fact]:
     agent, approval = open_approval(team, command.approval)
-    return (_answered(agent, approval, Answered.PERSON, allow=command.allow, note=command.note),)
+    if command.scope is not ApprovalScope.ONCE:
+        _check_scope(agent, approval, allow=command.allow)
+    answered = _answered(agent, approval, Answered.PERSON, allow=command.allow, note=command.note)
+    return (replace(answered, scope=command.scope),)
+
+
+def _check_scope(agent: Agent, approval: Approval, *, allow: bool) -> None:
+    """Only a permission reaches further than once, and only if it has rules for that."""
+    if not allow:
+        raise Invalid(what="scope", why="is for permissions: a request is denied once")
+    if not approval.rules:
+        why = f"must be once: the program of {agent.id} offers no rule for {approval.tool}"
+        raise Invalid(what="scope", why=why)
 
 
 def check_answer(team: Team, command: c.AnswerApproval, actor: str) -> None:
@@ -78,7 +91,7 @@ def open_approval(team: Team, approval: str) -> tuple[Agent, Approval]:
 
 def _answered(
     agent: Agent, approval: Approval, how: Answered, *, allow: bool, note: str = ""
-) -> Fact:
+) -> e.ApprovalAnswered:
     return e.ApprovalAnswered(
         approval=approval.id, seat=agent.seat, allow=allow, how=how, note=note
     )
@@ -98,6 +111,7 @@ def approval_requested(team: Team, event: Event, fact: e.ApprovalRequested) -> T
         until=fact.until,
         by=fact.by,
         default=fact.default,
+        rules=fact.rules,
     )
     return _with(team, replace(agent, approvals=(*agent.approvals, approval)))
 

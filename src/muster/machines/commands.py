@@ -18,6 +18,7 @@ from muster.machines.vocabulary import (
     NO_LIMIT,
     Activity,
     Allowance,
+    ApprovalScope,
     AttachedFile,
     Authority,
     Awaits,
@@ -522,6 +523,8 @@ class RequestApproval(Command, frozen=True, kw_only=True):
     by: str = ""
     seconds: float
     default: bool = False
+    rules: tuple[str, ...] = ()
+    """The rules that a permission for longer than once would set, in the program's own words."""
 
 
 class AnswerApproval(Command, frozen=True, kw_only=True):
@@ -530,6 +533,7 @@ class AnswerApproval(Command, frozen=True, kw_only=True):
     approval: str
     allow: bool
     note: str = ""
+    scope: ApprovalScope = ApprovalScope.ONCE
 
 
 class WithdrawApprovals(Command, frozen=True, kw_only=True):

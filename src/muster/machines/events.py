@@ -20,6 +20,7 @@ from muster.machines.vocabulary import (
     Activity,
     Allowance,
     Answered,
+    ApprovalScope,
     AttachedFile,
     Authority,
     Budget,
@@ -625,6 +626,9 @@ class ApprovalRequested(Fact, frozen=True, kw_only=True):
     default: bool = False
     """The answer that applies at the deadline if no person has answered."""
 
+    rules: tuple[str, ...] = ()
+    """The rules that a permission for longer than once would set."""
+
 
 class ApprovalAnswered(Fact, frozen=True, kw_only=True):
     """A request was allowed or denied: by a person, by timeout, or by the end of its session."""
@@ -634,6 +638,7 @@ class ApprovalAnswered(Fact, frozen=True, kw_only=True):
     allow: bool
     how: Answered
     note: str = ""
+    scope: ApprovalScope = ApprovalScope.ONCE
 
 
 # ── turns ─────────────────────────────────────────────────────────────────────────────────────────

@@ -153,6 +153,7 @@ class Approval(Record, frozen=True, kw_only=True):
     until: datetime
     by: str = ""
     default: bool = False
+    rules: tuple[str, ...] = ()
 
 
 class Unanswered(Record, frozen=True, kw_only=True):

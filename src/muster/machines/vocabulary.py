@@ -225,6 +225,14 @@ class Answered(StrEnum):
     SESSION_END = "session_end"  # the session that asked has ended
 
 
+class ApprovalScope(StrEnum):
+    """How far a person's permission reaches."""
+
+    ONCE = "once"
+    SESSION = "session"  # until the end of the session that asked
+    ALWAYS = "always"  # for good: the agent's program keeps the rules
+
+
 class Taken(StrEnum):
     """The way in which a program accepts a prompt."""
 

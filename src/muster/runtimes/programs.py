@@ -9,7 +9,7 @@ from pathlib import Path
 from shutil import which
 from typing import Final
 
-from muster.engine.ports import DetectedProgram
+from muster.engine.detected import DetectedProgram
 from muster.errors import MusterError
 from muster.limits import VERSION_CHARS_MAX, VERSION_SECONDS
 from muster.runtimes.claude.program import installed_program

@@ -33,6 +33,7 @@ class Approvals:
             by=request.by,
             seconds=request.seconds,
             default=request.default,
+            rules=request.rules,
         )
         try:
             receipt = await self._dispatcher.send(command, actor=actor)
@@ -59,9 +60,8 @@ class Approvals:
 def _verdict(answer: e.ApprovalAnswered) -> PermissionAnswer:
     if answer.how is Answered.PERSON:
         said = "A person allowed it" if answer.allow else "A person did not allow it"
-        return PermissionAnswer(
-            answer.allow, f"{said}: {answer.note}" if answer.note else f"{said}."
-        )
+        reason = f"{said}: {answer.note}" if answer.note else f"{said}."
+        return PermissionAnswer(answer.allow, reason, answer.scope, answer.note)
     if answer.how is Answered.DEADLINE:
         held = "so it is allowed, as declared" if answer.allow else "so it is not allowed"
         return PermissionAnswer(answer.allow, f"Nobody answered in time, {held}.")

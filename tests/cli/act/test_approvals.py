@@ -58,6 +58,9 @@ def test_a_person_sees_what_is_asked_and_allows_or_denies_it(team: Inside) -> No
     assert re.match(rf"{build} +Ada \(tester\) +Bash +denied +9 min +design +make release", told[2])
     assert f"Ada may use Bash ({build})" in does(team, "approve", build, "--note", "go on")
     assert f"Ada may not use Write ({write})" in does(team, "deny", write)
+    again = team.asks("Ada", "Bash", "make release", rules=("Bash(make:*)",))
+    told = does(team, "approve", again, "--scope", "always")
+    assert f"Ada may use Bash from now on ({again})" in told
     allowed, denied = answered(team, build), answered(team, write)
     assert (allowed["allow"], allowed["note"], allowed["actor"]) == (True, "go on", "person:human")
     assert (denied["allow"], denied["how"]) == (False, "person")

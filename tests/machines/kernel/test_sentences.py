@@ -17,7 +17,16 @@ from muster.machines.ids import (
 )
 from muster.machines.kernel.sentences import sentence
 from muster.machines.state import Team
-from muster.machines.vocabulary import Activity, Answered, Machine, RunMode, Taken, Urgency, Usage
+from muster.machines.vocabulary import (
+    Activity,
+    Answered,
+    ApprovalScope,
+    Machine,
+    RunMode,
+    Taken,
+    Urgency,
+    Usage,
+)
 from muster.testing.clock import EPOCH
 
 SEAT, SESSION = SeatId(3), SessionId("s1")
@@ -125,6 +134,16 @@ def test_an_answered_approval_is_shown_with_its_agent(
     answer = e.ApprovalAnswered(approval="7", seat=SEAT, allow=allow, how=how, note=note)
     actor = "person:Grace" if how is Answered.PERSON else MUSTER
     assert shown(answer, actor) == says
+
+
+def test_a_permission_for_longer_than_once_says_for_how_long() -> None:
+    answer = e.ApprovalAnswered(approval="7", seat=SEAT, allow=True, how=Answered.PERSON)
+    for_session = replace(answer, scope=ApprovalScope.SESSION)
+    says = f"approval 7 of {ADA} was allowed for the rest of its session (by Grace)"
+    assert shown(for_session, "person:Grace") == says
+    for_good = replace(answer, scope=ApprovalScope.ALWAYS, note="ok")
+    says = f"approval 7 of {ADA} was allowed for good: ok (by Grace)"
+    assert shown(for_good, "person:Grace") == says
 
 
 def test_a_result_is_shown_with_its_usage() -> None:

@@ -11,7 +11,14 @@ from muster.cli.reading import now
 from muster.cli.render import Cell, Look, Row, Tone, clean, duration, table
 from muster.cli.terminal import look
 from muster.client import requests
+from muster.machines.vocabulary import ApprovalScope
 from muster.views.answers.agents import ApprovalView, Settled
+
+_REACH: Final = {
+    ApprovalScope.ONCE: "",
+    ApprovalScope.SESSION: " for the rest of its session",
+    ApprovalScope.ALWAYS: " from now on",
+}
 
 _APPROVALS: Final = ("ID", "AGENT", "TOOL", "ELSE", "IN", "WHERE", "WHAT")
 
@@ -61,10 +68,15 @@ def note_option(function: Function) -> Function:
 @home_option
 @json_option("Print the answer and its event number as JSON.")
 @note_option
+@click.option(
+    "--scope",
+    type=click.Choice([str(each) for each in ApprovalScope]),
+    help="Allow this call, its kind for the session, or its kind for good.",
+)
 @click.argument("approval", metavar="ID")
-def approve(home: Path, as_json: bool, note: str | None, approval: str) -> None:
+def approve(home: Path, as_json: bool, note: str | None, scope: str | None, approval: str) -> None:
     """Approve a request. `muster approvals` lists them."""
-    _answer(home, as_json, approval, allow=True, note=note)
+    _answer(home, as_json, approval, allow=True, note=note, scope=scope)
 
 
 @click.command()
@@ -77,9 +89,17 @@ def deny(home: Path, as_json: bool, note: str | None, approval: str) -> None:
     _answer(home, as_json, approval, allow=False, note=note)
 
 
-def _answer(home: Path, as_json: bool, approval: str, *, allow: bool, note: str | None) -> None:
+def _answer(
+    home: Path,
+    as_json: bool,
+    approval: str,
+    *,
+    allow: bool,
+    note: str | None,
+    scope: str | None = None,
+) -> None:
     with server(home) as client:
-        settled = client.ask(requests.answer(approval, allow=allow, note=note))
+        settled = client.ask(requests.answer(approval, allow=allow, note=note, scope=scope))
     if as_json:
         print_json(settled)
     else:
@@ -88,4 +108,5 @@ def _answer(home: Path, as_json: bool, approval: str, *, allow: bool, note: str 
 
 def _told(settled: Settled) -> str:
     may = "may" if settled.allow else "may not"
-    return f"{settled.agent} {may} use {settled.tool} ({settled.id}): event {settled.seq}"
+    reach = _REACH[settled.scope]
+    return f"{settled.agent} {may} use {settled.tool}{reach} ({settled.id}): event {settled.seq}"

@@ -13,6 +13,7 @@ from muster.machines.vocabulary import (
     NOTHING_USED,
     Activity,
     Answered,
+    ApprovalScope,
     Claim,
     Machine,
     Taken,
@@ -282,7 +283,15 @@ def _answer(fact: e.ApprovalAnswered, team: Team) -> str:
         return f"{which} was withdrawn: its session has ended"
     if fact.how is Answered.DEADLINE:
         return f"{which} timed out and was {verdict} by default"
-    return f"{which} was {verdict}{f': {_clip(fact.note)}' if fact.note else ''}"
+    reach = _REACH[fact.scope]
+    return f"{which} was {verdict}{reach}{f': {_clip(fact.note)}' if fact.note else ''}"
+
+
+_REACH = {
+    ApprovalScope.ONCE: "",
+    ApprovalScope.SESSION: " for the rest of its session",
+    ApprovalScope.ALWAYS: " for good",
+}
 
 
 def _why_it_rests(fact: e.ChannelRested) -> str:

@@ -23,6 +23,7 @@ from claude_agent_sdk.types import McpSdkServerConfig
 from muster.engine.ports import MusterToolCall, Permission, SessionListener
 from muster.limits import APPROVAL_DETAIL_CHARS_MAX
 from muster.runtimes.claude.reading import compact, excerpt
+from muster.runtimes.claude.rules import offered_rules, rule_text, updates
 from muster.sessions.tools import TOOLS, Tool
 from muster.settings.agents import ClaudeSettings
 from muster.version import __version__
@@ -79,12 +80,17 @@ def asker(
     listener: SessionListener,
     who: Callable[[str | None], str],
     *,
+    tell: Callable[[str], Awaitable[object]],
     cwd: Path,
     confined: bool,
 ) -> CanUseTool:
-    """The callback that asks a person, through the listener, whether a tool may be used."""
+    """The callback that asks a person, through the listener, whether a tool may be used.
+
+    `tell` hands the program what a person says with a permission: the call's result cannot.
+    """
 
     async def ask(tool: str, given: Given, context: ToolPermissionContext) -> PermissionResult:
+        rules = offered_rules(tool, given, context.suggestions, cwd)
         request = Permission(
             tool=tool,
             detail=detail(given) or tool,
@@ -94,15 +100,19 @@ def asker(
             arguments=given,
             cwd=cwd,
             confined=confined,
+            rules=tuple(map(rule_text, rules)),
         )
         try:
-            allowed, reason = await listener.on_permission_request(request)
+            answer = await listener.on_permission_request(request)
         except Exception as error:  # what nobody could be asked about is not allowed
             log.error("nobody could be asked", exc_info=error, extra={"action": "permit"})
             return PermissionResultDeny(message=f"Nobody could be asked: {error}")
-        if allowed:
-            return PermissionResultAllow()
-        return PermissionResultDeny(message=reason or "That is not allowed.")
+        if not answer.allowed:
+            return PermissionResultDeny(message=answer.reason or "That is not allowed.")
+        if answer.note:
+            await tell(f"About your call of {tool}: {answer.reason}")
+        kept = updates(rules, answer.scope, settings.setting_sources)
+        return PermissionResultAllow(updated_permissions=kept)
 
     return ask
 

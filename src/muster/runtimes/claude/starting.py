@@ -29,10 +29,10 @@ from muster.runtimes.command import env_file_variables, limits_of, output_file_o
 from muster.runtimes.process.cgroups import own_cgroups
 from muster.runtimes.process.confined import WritablePaths, confined, writable_paths
 from muster.runtimes.process.group import StopSteps
-from muster.runtimes.process.limited import limited
+from muster.runtimes.process.limited import AppliedLimits, limited
 from muster.runtimes.process.listener import SerialListener
 from muster.runtimes.process.pipes import STDERR, OutputBudget, OutputStream
-from muster.runtimes.process.spawn import spawned
+from muster.runtimes.process.spawn import SpawnedProgram, spawned
 from muster.settings.agents import AgentSettings, ClaudeSettings
 from muster.settings.env_file import EnvFileError
 
@@ -114,40 +114,49 @@ def _begin(
         limited(limits, session, shut_in.argv, variables, cwd, own_cgroups) as (line, applied),
         spawned(line, env=variables, cwd=cwd, stdin=subprocess.PIPE, confined=shut_in) as program,
     ):
-        assert program.stdin is not None
-        loop = asyncio.get_running_loop()
-        budget = OutputBudget(loop.time())
-        reader = MessageReader(budget, loop.time, memory.counted)
-        serial = SerialListener(listener)
-        wire = Wire(program.stdin, program.outputs[0])
-        return ClaudeSession(
-            program,
-            launch.session,
-            client=ClaudeSDKClient(
-                _options(
-                    asker(
-                        settings.claude,
-                        serial,
-                        reader.who,
-                        cwd=cwd,
-                        confined=program.is_confined,
-                    ),
-                    serial,
-                    agents,
-                ),
-                wire,
-            ),
-            wire=wire,
-            reader=reader,
-            stderr=OutputStream(STDERR, budget),
-            steps=StopSteps(
-                interrupt_s=settings.interrupt_seconds, terminate_s=settings.terminate_seconds
-            ),
-            listener=serial,
-            file=output_file_of(settings, launch.folder),
-            folder=launch.folder,
-            limits=applied,
-        )
+        return _session(settings, program, cwd, launch, listener, memory, agents, applied)
+
+
+def _session(
+    settings: AgentSettings,
+    program: SpawnedProgram,
+    cwd: Path,
+    launch: Launch,
+    listener: SessionListener,
+    memory: Memory,
+    agents: Mapping[str, AgentDefinition] | None,
+    limits: AppliedLimits | None,
+) -> ClaudeSession:
+    """The session of a program that has just been started."""
+    assert program.stdin is not None
+    loop = asyncio.get_running_loop()
+    budget = OutputBudget(loop.time())
+    reader = MessageReader(budget, loop.time, memory.counted)
+    serial = SerialListener(listener)
+    wire = Wire(program.stdin, program.outputs[0])
+
+    async def tell(text: str) -> bool:
+        return await session.send_prompt(text)
+
+    ask = asker(
+        settings.claude, serial, reader.who, tell=tell, cwd=cwd, confined=program.is_confined
+    )
+    session = ClaudeSession(
+        program,
+        launch.session,
+        client=ClaudeSDKClient(_options(ask, serial, agents), wire),
+        wire=wire,
+        reader=reader,
+        stderr=OutputStream(STDERR, budget),
+        steps=StopSteps(
+            interrupt_s=settings.interrupt_seconds, terminate_s=settings.terminate_seconds
+        ),
+        listener=serial,
+        file=output_file_of(settings, launch.folder),
+        folder=launch.folder,
+        limits=limits,
+    )
+    return session
 
 
 def _options(

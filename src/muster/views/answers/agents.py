@@ -6,6 +6,7 @@ from enum import StrEnum
 from muster.machines.documents import AgentDocument
 from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.vocabulary import (
+    ApprovalScope,
     Authority,
     Budget,
     Phase,
@@ -54,6 +55,9 @@ class ApprovalView(View, frozen=True, kw_only=True):
     channel: ChannelId | None
     """The channel in which the agent has the turn; its clock is stopped until the answer."""
 
+    rules: tuple[str, ...] = ()
+    """The rules that `session` and `always` would set; without any, only `once` is possible."""
+
 
 class ApprovalList(View, frozen=True, kw_only=True):
     """Every open request for approval, the one that is due first at the top."""
@@ -71,6 +75,7 @@ class Settled(View, frozen=True, kw_only=True):
     agent: str
     tool: str
     allow: bool
+    scope: ApprovalScope = ApprovalScope.ONCE
 
 
 # ── identity ──────────────────────────────────────────────────────────────────────────────────────

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from muster.machines.vocabulary import Answered
+from muster.machines.vocabulary import Answered, ApprovalScope
 from muster.views.answers import View
 
 
@@ -23,3 +23,9 @@ class ApprovalState(View, frozen=True, kw_only=True):
     how: Answered | None = None
     note: str = ""
     """The reason that the person gave."""
+
+    scope: ApprovalScope | None = None
+    """How far the permission reaches; null while the request is open."""
+
+    rules: tuple[str, ...] = ()
+    """The rules that `session` and `always` set; without any, only `once` is possible."""

@@ -55,6 +55,7 @@ def test_a_request_is_shown_with_all_that_a_person_needs_to_decide(
         "by": "tester",
         "default": False,
         "channel": "design",
+        "rules": [],
     }
 
 
@@ -101,6 +102,26 @@ def test_an_answer_is_on_record_with_who_gave_it_and_why(
     assert approvals(operator) == []
 
 
+@pytest.mark.parametrize("scope", ["once", "session", "always"])
+def test_a_permission_reaches_as_far_as_its_scope_says(
+    muster: Inside, operator: Asker, scope: str
+) -> None:
+    asked = muster.asks("Ada", rules=("Bash(make:*)",))
+    [shown] = approvals(operator)
+    assert shown["rules"] == ["Bash(make:*)"]
+    settled = operator.post(f"/api/approvals/{asked}", {"allow": True, "scope": scope})
+    assert settled["scope"] == scope
+    state = operator.get(f"/api/approvals/{asked}")
+    assert (state["scope"], state["rules"]) == (scope, ["Bash(make:*)"])
+
+
+def test_a_request_without_rules_is_allowed_once_at_most(muster: Inside, operator: Asker) -> None:
+    asked = muster.asks("Ada")
+    body = {"allow": True, "scope": "always"}
+    problem = operator.refused("POST", f"/api/approvals/{asked}", 422, "invalid", json=body)
+    assert "offers no rule for Bash" in problem["detail"]
+
+
 def test_a_request_is_answered_once_and_a_second_answer_is_refused(
     muster: Inside, operator: Asker
 ) -> None:
@@ -119,7 +140,7 @@ def test_an_unknown_request_cannot_be_answered(operator: Asker, unknown: str) ->
 
 
 @pytest.mark.parametrize(
-    "body", [{}, {"note": "yes"}, {"allow": "yes"}, {"allow": 1}, {"allow": True, "alow": False}]
+    "body", [{}, {"note": "yes"}, {"allow": "yes"}, {"allow": 1}, {"allow": True, "scope": "ever"}]
 )
 def test_an_answer_says_whether_it_is_allowed_and_nothing_that_nobody_knows(
     muster: Inside, operator: Asker, body: Json

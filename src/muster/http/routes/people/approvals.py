@@ -16,6 +16,7 @@ from muster.machines.approvals import open_approval
 from muster.machines.commands import AnswerApproval, RequestApproval
 from muster.machines.events import ApprovalAnswered, ApprovalRequested
 from muster.machines.ids import SessionId
+from muster.machines.vocabulary import ApprovalScope
 from muster.store.codec import decode
 from muster.views.answers.agents import ApprovalList, Settled
 from muster.views.answers.approvals import ApprovalState
@@ -35,6 +36,10 @@ class ApprovalBody(StrictBody, frozen=True, kw_only=True):
     allow: bool
     note: Note = ""
     """The reason, which the agent is told."""
+
+    scope: ApprovalScope = ApprovalScope.ONCE
+    """How far a permission reaches: this call, calls of its kind in this session, or all later ones
+    too. The request's `rules` say which calls these are."""
 
 
 @route("GET", "/api/approvals", may=EVERYBODY)
@@ -112,6 +117,8 @@ async def _state(call: ApiCall, approval: str) -> ApprovalState:
         allow=None if told is None else told.allow,
         how=None if told is None else told.how,
         note="" if told is None else told.note,
+        scope=None if told is None else told.scope,
+        rules=asked.rules,
     )
 
 
@@ -122,9 +129,16 @@ async def answer_approval(call: ApiCall, approval: str, body: ApprovalBody) -> S
     if first is not None:
         return await _settled(call, first)
     agent, asked = open_approval(call.team, approval)
-    command = AnswerApproval(approval=asked.id, allow=body.allow, note=body.note)
+    command = AnswerApproval(approval=asked.id, allow=body.allow, note=body.note, scope=body.scope)
     receipt = await call.send(command)
-    return Settled(seq=receipt.seq, id=asked.id, agent=agent.id, tool=asked.tool, allow=body.allow)
+    return Settled(
+        seq=receipt.seq,
+        id=asked.id,
+        agent=agent.id,
+        tool=asked.tool,
+        allow=body.allow,
+        scope=body.scope,
+    )
 
 
 async def _settled(call: ApiCall, first: Receipt) -> Settled:
@@ -140,4 +154,5 @@ async def _settled(call: ApiCall, first: Receipt) -> Settled:
         agent=call.team.agent(answer.seat).id,
         tool=asked.tool,
         allow=answer.allow,
+        scope=answer.scope,
     )

@@ -1,0 +1,27 @@
+"""Programs for agents that are found on this machine: what a search answers."""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+import msgspec
+
+
+class DetectedProgram(msgspec.Struct, frozen=True, kw_only=True):
+    """A program for agents that was looked for on this machine."""
+
+    runtime: str
+    """The kind of agent that it makes."""
+
+    label: str
+    program: str = ""
+    """Its path; empty where it was not found."""
+
+    version: str = ""
+    command: tuple[str, ...] = ()
+    """How it is run, if it is run as a command."""
+
+    remedy: str = ""
+    """How to get it, where it was not found."""
+
+
+DetectPrograms = Callable[[], Awaitable[Sequence[DetectedProgram]]]
+"""Looks for programs for agents on this machine."""
