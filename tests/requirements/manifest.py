@@ -2055,6 +2055,20 @@ MISSION_CONTROL = (
         },
     ),
     Promise(
+        "Agents stand in groups by what they do; a large team is a list that can be filtered and sorted.",
+        {
+            "web/test_roster.py": [
+                "test_agents_stand_in_groups_by_what_they_do",
+                "test_a_large_team_is_a_list_until_a_person_wants_cards",
+                "test_a_filter_and_an_order_narrow_and_sort_the_roster",
+                "test_the_list_is_usable_for_everybody",
+            ],
+            "views/run/test_badges.py": [
+                "test_an_agent_stands_in_the_group_that_says_whether_it_has_work"
+            ],
+        },
+    ),
+    Promise(
         "The team is a grid of nine with the lead in the middle, and agents that need a person come first.",
         {
             "web/test_team.py": [

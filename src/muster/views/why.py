@@ -27,7 +27,8 @@ from muster.store.base import EVERYTHING, EventStore, LogFilter, Stored
 from muster.store.codec import decode
 from muster.views.access import CanRead
 from muster.views.answers import View
-from muster.views.run.badges import UNKNOWN, badge_of
+from muster.views.answers.agents import BadgeWord
+from muster.views.run.badges import badge_of
 from muster.views.run.running import next_start, waits_for
 from muster.views.turns import SPEAKS_AGAIN, why_resting
 
@@ -161,7 +162,7 @@ def _last_wake(agent: Agent) -> Reading[list[Explanation]]:
 def _not_running(team: Team, agent: Agent) -> Reading[list[Explanation]]:
     """The failure since the last success, and the agents that this one waits for."""
     found: list[Explanation] = []
-    if badge_of(team, agent).status == UNKNOWN:
+    if badge_of(team, agent).status is BadgeWord.UNKNOWN:
         found += yield from _unknown(team, agent)
     failure, start = agent.run.last_failure, next_start(agent)
     if failure is not None:

@@ -18,7 +18,8 @@ export const needsOf = ({ seat }) => needs().filter((need) => need.seat === seat
 export function reason(need) {
   const agent = store.agents.get(need.seat);
   if (!agent || !["failing", "stuck"].includes(need.kind)) return need.why;
-  return [meaning(agent.badge), need.kind === "failing" && need.why].filter(Boolean).join(": ");
+  const line = meaning(agent.badge);
+  return need.kind === "failing" && !line.includes(need.why) ? `${line}: ${need.why}` : line;
 }
 
 /** The agent, channel or request that a need is about, and the parts of its address in the page. */

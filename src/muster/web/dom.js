@@ -48,20 +48,22 @@ export function setHidden(node, hidden) {
   if (node.hidden !== hidden) node.hidden = hidden;
 }
 
-/** Reconcile the children of a node with a list of items, in order; elements are kept by key. */
+/** Reconcile the children of a node with a list of items, in order; elements are kept by key. An element that was
+ *  moved to another parent meanwhile stays there. */
 export function keyed(parent, items, keyOf, make, update = () => {}) {
   const old = parent.keyedChildren ?? new Map();
   const now = new Map();
   let place = parent.firstElementChild;
   for (const item of items) {
     const key = keyOf(item);
-    const element = old.get(key) ?? make(item);
+    const kept = old.get(key);
+    const element = kept?.parentNode === parent ? kept : make(item);
     update(element, item);
     now.set(key, element);
     if (element === place) place = place.nextElementSibling;
     else parent.insertBefore(element, place);
   }
-  for (const [key, element] of old) if (!now.has(key)) element.remove();
+  for (const [key, element] of old) if (!now.has(key) && element.parentNode === parent) element.remove();
   parent.keyedChildren = now;
 }
 

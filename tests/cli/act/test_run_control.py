@@ -25,7 +25,7 @@ from muster.machines import events as e
 from muster.machines.ids import SeatId, SessionId
 from muster.machines.state import Phase
 from muster.machines.vocabulary import Authority, Budget, RunMode
-from muster.views.answers.agents import Badge, RunView, SessionView
+from muster.views.answers.agents import Badge, BadgeWord, RosterGroup, RunView, SessionView
 from tests.homes import MUSTER_SCRIPT, append, environment, muster, play
 from tests.live import live
 from tests.waits import LIFE_SECONDS, WAIT_SECONDS
@@ -471,7 +471,7 @@ def a_run(
         retry_at=datetime(2026, 5, 9, 7, tzinfo=UTC) if failures else None,
         session=session,
         budget=Budget(),
-        badge=Badge(status="IDLE", color="gray", controls=()),
+        badge=Badge(status=BadgeWord.IDLE, group=RosterGroup.STOPPED, color="gray", controls=()),
         seq=1,
     )
 

@@ -22,7 +22,7 @@ from muster.machines.vocabulary import (
     SpeakerOrder,
     TurnConfig,
 )
-from muster.views.answers.agents import Badge, ControlAct
+from muster.views.answers.agents import Badge, BadgeWord, ControlAct, RosterGroup
 from muster.views.run.badges import badge_of
 from tests.machines.run_control.test_schedule import HALF_HOUR, armed, due
 from tests.machines.run_control.test_silence import watched
@@ -260,6 +260,21 @@ ROWS = {
 }
 
 
+WORKING = "wanted works once cleanup next message stopping now spent turn selector task"
+WAITING = "between failed failing approval approvals second chosen selected question resume"
+READY = "ready connected told led on_call"
+NOT_KNOWN = "was_running not_seen_again loop_is_silent loop_after_a_restart led_unknown"
+STOPPED = "new paused noted gave_up ran_once failed_once disabled left retired led_asleep obeyed"
+GROUPS = {
+    RosterGroup.WORKING: WORKING,
+    RosterGroup.WAITING: WAITING,
+    RosterGroup.IDLE: READY,
+    RosterGroup.STOPPED: STOPPED,
+    RosterGroup.UNKNOWN: NOT_KNOWN,
+}
+"""The groups of a roster, and situations that belong to each."""
+
+
 def badge(team: Team, name: str = "Ada") -> Badge:
     return badge_of(team, next(each for each in team.agents.values() if each.name == name))
 
@@ -271,6 +286,14 @@ def test_every_situation_has_one_word_one_line_and_its_controls(row: Row) -> Non
     assert told == row.badge
     assert tuple(each.label for each in seen.controls) == row.controls
     assert tuple(each.label for each in seen.more) == row.more
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_an_agent_stands_in_the_group_that_says_whether_it_has_work(group: RosterGroup) -> None:
+    rows = [name.replace("_", " ") for name in GROUPS[group].split()]
+    assert {name: badge(ROWS[name].made().team).group for name in rows} == dict.fromkeys(
+        rows, group
+    )
 
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=list(ROWS))
@@ -374,11 +397,20 @@ def test_try_now_asks_for_what_is_desired_again() -> None:
 
 
 def test_the_time_that_is_left_is_told_in_the_largest_fitting_unit() -> None:
-    seen = Badge(status="IDLE", color="gray", line="next try", due=START, controls=())
+    seen = Badge(
+        status=BadgeWord.IDLE,
+        group=RosterGroup.WAITING,
+        color="gray",
+        line="next try",
+        due=START,
+        controls=(),
+    )
     left = {0: "now", 1: "in 1 s", 89: "in 89 s", 90: "in 2 min", 5400: "in 2 h", 200_000: "in 2 d"}
     for seconds, words in left.items():
         assert badge_line(seen, START - timedelta(seconds=seconds)) == f"next try {words}"
-    paused_ = Badge(status="IDLE", color="gray", line="paused", controls=())
+    paused_ = Badge(
+        status=BadgeWord.IDLE, group=RosterGroup.STOPPED, color="gray", line="paused", controls=()
+    )
     assert badge_line(paused_, START) == "paused"
 
 

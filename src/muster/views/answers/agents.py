@@ -119,14 +119,36 @@ class Control(View, frozen=True, kw_only=True):
     act: ControlAct = ControlAct.RUN
 
 
+class BadgeWord(StrEnum):
+    """The word of a badge."""
+
+    RUNNING = "RUNNING"  # muster runs it, or its loop follows a state file
+    IDLE = "IDLE"
+    CONNECTED = "CONNECTED"  # it connects by itself
+    NOT_CONNECTED = "NOT CONNECTED"
+    ALIVE = "ALIVE"  # a lead runs it
+    SLEEPING = "SLEEPING"
+    UNKNOWN = "UNKNOWN"
+    HATCHING = "HATCHING"
+    EXPIRED = "EXPIRED"
+    RETIRED = "RETIRED"
+
+
+class RosterGroup(StrEnum):
+    """The group of an agent in a roster: a process that runs may have nothing to do."""
+
+    WORKING = "working"
+    WAITING = "waiting"  # for a person, its turn, another agent, or a time
+    IDLE = "idle"  # ready, with nothing to do
+    STOPPED = "stopped"  # only a person or its own program starts it
+    UNKNOWN = "unknown"  # nothing confirms what it does
+
+
 class Badge(View, frozen=True, kw_only=True):
     """The state of an agent as every interface shows it: a word, a line, and the controls."""
 
-    status: str
-    """One word: RUNNING or IDLE for an agent that muster runs or that follows a state file;
-    CONNECTED, NOT CONNECTED for one that connects by itself; ALIVE, SLEEPING for one that a lead
-    runs; UNKNOWN, HATCHING, EXPIRED, RETIRED.
-    """
+    status: BadgeWord
+    group: RosterGroup
 
     color: str
     line: str = ""

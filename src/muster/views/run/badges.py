@@ -1,10 +1,11 @@
-"""The badge of an agent: one word, one line that says what the word means now, and the controls.
+"""The badge of an agent: a word, a line that says what it means now, a group, the controls.
 
 Every interface shows this badge and adds no word of its own for the same thing. The word follows
 the source that knows: `current` for an agent that muster runs or that follows a state file, the
 connection for one that connects by itself, the lead's report for one that a lead runs. The states
 of the machines (status, desired, current, turn) are fields of their own in the same answers.
 
+The word says whether a process runs, the group whether it has work: a RUNNING agent may be idle.
 A line never contains an age: `due` is the moment at which the line changes by itself, and an
 interface counts down to it.
 """
@@ -30,36 +31,18 @@ from muster.machines.state import (
 from muster.machines.turns.order import in_ring_order, wants_turn
 from muster.machines.turns.table import selector_of
 from muster.machines.vocabulary import Authority, Awaits, Outcome, RunMode, Urgency
-from muster.views.answers.agents import Badge, Control, ControlAct
+from muster.views.answers.agents import Badge, BadgeWord, Control, ControlAct, RosterGroup
 from muster.views.run.births import hatching, reason_of, short, unborn
+from muster.views.run.controls import SUMMON, Controls, controls_of
 from muster.views.run.failures import failed_line, unanswered_line, waiting_line
 from muster.views.run.running import waits_for
-
-RUNNING: Final = "RUNNING"
-IDLE: Final = "IDLE"
-UNKNOWN: Final = "UNKNOWN"
-
-STOP: Final = Control(label="Stop Agent", color="red", desired=RunMode.PAUSE)
-STOP_NOW: Final = Control(label="Stop now", color="red", desired=RunMode.PAUSE, now=True)
-START: Final = Control(label="Start Agent", color="orange", desired=RunMode.CONTINUOUS)
-ONCE: Final = Control(label="Run Single Session", color="", desired=RunMode.RUN_ONCE)
-CLEANUP: Final = Control(label="Run Cleanup Session", color="", desired=RunMode.RUN_CLEANUP)
-WAKE: Final = Control(label="Wake", color="orange", desired=RunMode.CONTINUOUS, act=ControlAct.WAKE)
-SLEEP: Final = Control(label="Sleep", color="red", desired=RunMode.PAUSE, act=ControlAct.SLEEP)
-SUMMON: Final = Control(
-    label="Summon again", color="orange", desired=RunMode.CONTINUOUS, act=ControlAct.SUMMON
-)
-RETRY: Final = Control(
-    label="Try again", color="orange", desired=RunMode.CONTINUOUS, act=ControlAct.RETRY
-)
-RUN_NOW: Final = Control(label="Run now", color="orange", desired=RunMode.CONTINUOUS, now=True)
 
 _ONE_SHOTS: Final = (RunMode.RUN_ONCE, RunMode.RUN_CLEANUP)
 _SINGLE: Final[Mapping[str, str]] = {
     RunMode.RUN_ONCE: "single session",
     RunMode.RUN_CLEANUP: "cleanup session",
 }
-_GREEN: Final = frozenset({RUNNING, "CONNECTED", "ALIVE"})
+_GREEN: Final = frozenset({BadgeWord.RUNNING, BadgeWord.CONNECTED, BadgeWord.ALIVE})
 
 
 class Line(NamedTuple):
@@ -69,13 +52,19 @@ class Line(NamedTuple):
     due: datetime | None = None
     """The moment at which it changes by itself; shown as `in 4 s` after the text."""
 
+    group: RosterGroup = RosterGroup.STOPPED
 
-class Controls(NamedTuple):
-    """The controls of an agent."""
 
-    main: tuple[Control, ...] = ()
-    more: tuple[Control, ...] = ()
-    """For a menu or a page with room."""
+def _working(text: str) -> Line:
+    return Line(text, group=RosterGroup.WORKING)
+
+
+def _waiting(text: str, due: datetime | None = None) -> Line:
+    return Line(text, due, RosterGroup.WAITING)
+
+
+def _ready(text: str) -> Line:
+    return Line(text, group=RosterGroup.IDLE)
 
 
 def badge_of(team: Team, agent: Agent) -> Badge:
@@ -83,6 +72,7 @@ def badge_of(team: Team, agent: Agent) -> Badge:
     word, line, controls = _parts(team, agent)
     return Badge(
         status=word,
+        group=line.group,
         color="green" if word in _GREEN else "gray",
         line=short(line.text),
         due=line.due,
@@ -91,14 +81,14 @@ def badge_of(team: Team, agent: Agent) -> Badge:
     )
 
 
-def _parts(team: Team, agent: Agent) -> tuple[str, Line, Controls]:
+def _parts(team: Team, agent: Agent) -> tuple[BadgeWord, Line, Controls]:
     if agent.retired:
-        return "RETIRED", Line("never connects again"), Controls()
+        return BadgeWord.RETIRED, Line("never connects again"), Controls()
     match team.shown_status(agent):
         case Status.NONE | Status.EXPIRED:
-            return "EXPIRED", Line(unborn(agent)), Controls((SUMMON,))
+            return BadgeWord.EXPIRED, Line(unborn(agent)), Controls((SUMMON,))
         case Status.HATCHING:
-            return "HATCHING", Line(*hatching(agent)), Controls()
+            return BadgeWord.HATCHING, _waiting(*hatching(agent)), Controls()
         case status:
             word = _word(team, agent, status)
     if agent.disabled:
@@ -107,47 +97,48 @@ def _parts(team: Team, agent: Agent) -> tuple[str, Line, Controls]:
         )
         return word, Line("disabled"), Controls((enable,))
     line = _line(team, agent, word)
-    return word, line, _controls(team, agent, word)
+    return word, line, controls_of(team, agent, word)
 
 
 # ── the word ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _word(team: Team, agent: Agent, status: Status) -> str:
+def _word(team: Team, agent: Agent, status: Status) -> BadgeWord:
     if agent.authority is Authority.FILE:
         return _loop_word(team, agent, status)
     if status is Status.UNKNOWN:
-        return UNKNOWN
+        return BadgeWord.UNKNOWN
     match agent.authority:
         case Authority.SELF:
-            return "CONNECTED" if agent.present else "NOT CONNECTED"
+            return BadgeWord.CONNECTED if agent.present else BadgeWord.NOT_CONNECTED
         case Authority.LEAD:
-            return "ALIVE" if status is Status.ALIVE else "SLEEPING"
+            return BadgeWord.ALIVE if status is Status.ALIVE else BadgeWord.SLEEPING
         case Authority.MUSTER:
             if agent.run.current is RunMode.PAUSE and not agent.tasks:
-                return IDLE
+                return BadgeWord.IDLE
             # While no server runs, nothing confirms a session.
-            return RUNNING if team.boot else UNKNOWN
+            return BadgeWord.RUNNING if team.boot else BadgeWord.UNKNOWN
 
 
-def _loop_word(team: Team, agent: Agent, status: Status) -> str:
+def _loop_word(team: Team, agent: Agent, status: Status) -> BadgeWord:
     """A loop with a state file. Only its own writes confirm that it runs; a pause needs none."""
     if agent.run.current is RunMode.PAUSE:
-        return IDLE
-    return RUNNING if team.boot and status is Status.ALIVE else UNKNOWN
+        return BadgeWord.IDLE
+    return BadgeWord.RUNNING if team.boot and status is Status.ALIVE else BadgeWord.UNKNOWN
 
 
 # ── the line ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _line(team: Team, agent: Agent, word: str) -> Line:
-    if word == UNKNOWN and agent.authority is Authority.FILE and team.boot:
-        return Line(_silent_loop(agent))
-    if word == UNKNOWN:
-        return Line("not confirmed since muster started" if team.boot else "muster does not run")
+def _line(team: Team, agent: Agent, word: BadgeWord) -> Line:
+    if word is BadgeWord.UNKNOWN and agent.authority is Authority.FILE and team.boot:
+        return Line(_silent_loop(agent), group=RosterGroup.UNKNOWN)
+    if word is BadgeWord.UNKNOWN:
+        why = "not confirmed since muster started" if team.boot else "muster does not run"
+        return Line(why, group=RosterGroup.UNKNOWN)
     match agent.authority:
         case Authority.MUSTER:
-            return _running(team, agent) if word == RUNNING else _idle(team, agent)
+            return _running(team, agent) if word is BadgeWord.RUNNING else _idle(team, agent)
         case Authority.FILE:
             return _followed(team, agent, word)
         case Authority.SELF:
@@ -160,27 +151,32 @@ def _running(team: Team, agent: Agent) -> Line:
     """An agent that muster runs, and that runs."""
     session = own_session(team, agent)
     if session is not None and session.phase is Phase.STOPPING:
-        return Line(_stopping(team, agent, session))
+        return _working(_stopping(team, agent, session))
     if agent.run.desired is RunMode.PAUSE and agent.tasks:
-        return Line("stops after its task")
+        return _working("stops after its task")
     if (asked := _asks_a_person(team, agent)) is not None:
-        return Line(asked)
+        return asked
     if agent.tasks:
-        return Line(f"working on {', '.join(_tasks(team, agent))}")
+        return _working(f"working on {', '.join(_tasks(team, agent))}")
     if session is None:
-        return Line("between sessions, next", agent.run.retry_at)
+        return _waiting("between sessions, next", agent.run.retry_at)
     is_starting = session.phase is Phase.STARTING
     if is_starting or session.is_silent:
-        return Line("starting" if is_starting else "shows no sign of work")
+        return _working("starting" if is_starting else "shows no sign of work")
     if (turn := _speaks(team, agent)) is not None:
-        return Line(turn)
+        return turn
     if session.mode in _ONE_SHOTS:
-        return Line(f"in a {_SINGLE[session.mode]}")
-    if not agent.run.long_lived:
-        return Line("working")
-    return Line(
-        _message(agent) or unanswered_line(agent) or _queued(team, agent) or waiting_line(agent)
-    )
+        return _working(f"in a {_SINGLE[session.mode]}")
+    return _awaiting_work(team, agent) if agent.run.long_lived else _working("working")
+
+
+def _awaiting_work(team: Team, agent: Agent) -> Line:
+    """A program that lives on between pieces of work."""
+    if (message := _message(agent)) is not None:
+        return message
+    if unanswered := unanswered_line(agent):
+        return _ready(unanswered)
+    return _queued(team, agent) or _ready(waiting_line(agent))
 
 
 def _stopping(team: Team, agent: Agent, session: Session) -> str:
@@ -198,26 +194,26 @@ def _idle(team: Team, agent: Agent) -> Line:
     if run.desired is RunMode.PAUSE:
         return Line(_paused(agent))
     if run.on_call:
-        return Line("on call: runs while it has a task")
+        return _ready("on call: runs while it has a task")
     if not team.boot:
         return Line("starts with muster")
     if team.shutdown is not None:
         return Line("muster is stopping")
     if missing := waits_for(team, agent):
-        return Line(f"waits for {', '.join(missing)} to run")
+        return _waiting(f"waits for {', '.join(missing)} to run")
     if run.failures and (run.retry_at is not None or run.retries_failures):
         then = "trying again" if run.retry_at is None else "next try"
-        return Line(f"{failed_line(run)}; {then}", run.retry_at)
+        return _waiting(f"{failed_line(run)}; {then}", run.retry_at)
     if run.retry_at is not None:
-        return Line("next session", run.retry_at)
-    return _between_runs(run) if run.follows_schedule else Line("starting")
+        return _waiting("next session", run.retry_at)
+    return _between_runs(run) if run.follows_schedule else _working("starting")
 
 
 def _between_runs(run: RunControl) -> Line:
     """An agent that waits for its next scheduled time."""
     if run.last_failure is None:
-        return Line("next run", run.scheduled_at)
-    return Line(f"last run failed: {reason_of(run.last_failure)}; next run", run.scheduled_at)
+        return _waiting("next run", run.scheduled_at)
+    return _waiting(f"last run failed: {reason_of(run.last_failure)}; next run", run.scheduled_at)
 
 
 def _paused(agent: Agent) -> str:
@@ -239,16 +235,16 @@ def _paused(agent: Agent) -> str:
             return f"paused by {author_text(run.set_by)}" + (f": {run.note}" if run.note else "")
 
 
-def _followed(team: Team, agent: Agent, word: str) -> Line:
+def _followed(team: Team, agent: Agent, word: BadgeWord) -> Line:
     """An agent whose own loop follows its state file."""
     run = agent.run
-    if word == RUNNING:
+    if word is BadgeWord.RUNNING:
         if run.desired is RunMode.PAUSE:
-            return Line("asked to stop: its loop stops after its session")
-        return Line(_work(team, agent) or f"its loop reports {run.current}")
+            return _working("asked to stop: its loop stops after its session")
+        return _work(team, agent) or _working(f"its loop reports {run.current}")
     if run.desired is RunMode.PAUSE:
         return Line(_paused(agent))
-    return Line(f"asked to start: its loop has not taken up {run.desired} yet")
+    return _waiting(f"asked to start: its loop has not taken up {run.desired} yet")
 
 
 def _silent_loop(agent: Agent) -> str:
@@ -260,34 +256,36 @@ def _silent_loop(agent: Agent) -> str:
     return f"{said}, but its loop has not written it for {minutes:g} min or longer"
 
 
-def _connected(team: Team, agent: Agent, word: str) -> Line:
+def _connected(team: Team, agent: Agent, word: BadgeWord) -> Line:
     """An agent that connects by itself."""
     run = agent.run
-    if word != "CONNECTED":
+    if word is not BadgeWord.CONNECTED:
         return Line(_paused(agent) if run.desired is RunMode.PAUSE else "connects by itself")
     if (work := _work(team, agent)) is not None:
-        return Line(work)
+        return work
+    stopped = run.current is RunMode.PAUSE
     if run.desired is RunMode.PAUSE:
-        stopped = run.current is RunMode.PAUSE
-        return Line(_paused(agent) if stopped else "asked to stop: told at its next request")
-    return Line("paused by itself" if run.current is RunMode.PAUSE else "waiting for work")
+        return (
+            Line(_paused(agent)) if stopped else _ready("asked to stop: told at its next request")
+        )
+    return Line("paused by itself") if stopped else _ready("waiting for work")
 
 
-def _led(team: Team, agent: Agent, word: str) -> Line:
+def _led(team: Team, agent: Agent, word: BadgeWord) -> Line:
     """An agent that a lead runs in its own session."""
     lead = team.lead.id if team.lead is not None else "the lead"
-    if word != "ALIVE":
+    if word is not BadgeWord.ALIVE:
         paused = agent.run.desired is RunMode.PAUSE and agent.run.set_at is not None
         return Line(_paused(agent) if paused else f"{lead} wakes it")
     if agent.run.desired is RunMode.PAUSE:
-        return Line(f"{lead} was asked to stop it")
-    return Line(_work(team, agent) or f"run by {lead}")
+        return _ready(f"{lead} was asked to stop it")
+    return _work(team, agent) or _ready(f"run by {lead}")
 
 
 # ── the work ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _work(team: Team, agent: Agent) -> str | None:
+def _work(team: Team, agent: Agent) -> Line | None:
     """The work of an agent that muster does not run; none where it has none."""
     return (
         _asks_a_person(team, agent)
@@ -297,39 +295,40 @@ def _work(team: Team, agent: Agent) -> str | None:
     )
 
 
-def _asks_a_person(team: Team, agent: Agent) -> str | None:
+def _asks_a_person(team: Team, agent: Agent) -> Line | None:
     """A question that only a person can answer: an approval, or a wait in a turn."""
     if agent.approvals:
         more = len(agent.approvals) - 1
         first = f"waiting for you: approval of {agent.approvals[0].tool}"
-        return f"{first} and {more} more" if more else first
+        return _waiting(f"{first} and {more} more" if more else first)
     for channel in _channels(team, agent):
         wait = channel.turn.wait if channel.turn and channel.turn.holder == agent.seat else None
         if wait is None:
             continue
         if wait.by_human:
-            return f"interrupted by {team.human} in {channel.id}"
+            return _waiting(f"interrupted by {team.human} in {channel.id}")
         you = "waiting for you" if wait.awaits is Awaits.PERSON else "waiting"
-        return f"{you} in {channel.id}: {wait.reason}"
+        return _waiting(f"{you} in {channel.id}: {wait.reason}")
     return None
 
 
-def _speaks(team: Team, agent: Agent) -> str | None:
+def _speaks(team: Team, agent: Agent) -> Line | None:
     for channel in _channels(team, agent):
         if channel.state_of(agent.seat) is TurnState.ACTIVE:
             choosing = channel.turn is not None and channel.turn.choosing
-            return f"{'choosing the next speaker' if choosing else 'working'} in {channel.id}"
+            doing = "choosing the next speaker" if choosing else "working"
+            return _working(f"{doing} in {channel.id}")
     return None
 
 
-def _message(agent: Agent) -> str | None:
+def _message(agent: Agent) -> Line | None:
     if agent.answered_upto >= agent.delivered or agent.unanswered is not None:
         return None
     again = agent.returned >= agent.delivered
-    return "working on a message again" if again else "working on a message"
+    return _working("working on a message again" if again else "working on a message")
 
 
-def _queued(team: Team, agent: Agent) -> str | None:
+def _queued(team: Team, agent: Agent) -> Line | None:
     """The channel in which it speaks soonest, with its place in the queue."""
     places = [
         (place, channel.id)
@@ -339,7 +338,8 @@ def _queued(team: Team, agent: Agent) -> str | None:
     if not places:
         return None
     place, channel = min(places)
-    return f"waiting for its turn in {channel}" + (f" ({_ordinal(place)})" if place else "")
+    ahead = f" ({_ordinal(place)})" if place else ""
+    return _waiting(f"waiting for its turn in {channel}{ahead}")
 
 
 def _place(team: Team, channel: Channel, agent: Agent) -> int | None:
@@ -372,72 +372,6 @@ def _channels(team: Team, agent: Agent) -> Iterator[Channel]:
 
 def _tasks(team: Team, agent: Agent) -> Iterator[str]:
     return (task for each in agent.tasks if (task := team.sessions[each].task) is not None)
-
-
-# ── the controls ──────────────────────────────────────────────────────────────────────────────────
-
-
-def _controls(team: Team, agent: Agent, word: str) -> Controls:
-    match agent.authority:
-        case Authority.LEAD:
-            return Controls((SLEEP if word == "ALIVE" else WAKE,))
-        case Authority.SELF:
-            if agent.run.desired is RunMode.PAUSE:
-                return Controls((START,))
-            return Controls((STOP,)) if word == "CONNECTED" else Controls()
-        case Authority.MUSTER | Authority.FILE:
-            return _run_controls(team, agent, word)
-
-
-def _run_controls(team: Team, agent: Agent, word: str) -> Controls:
-    """Start and stop. Stop is there whenever `desired` is not pause; main controls come first."""
-    run = agent.run
-    again = () if agent.unanswered is None or team.shutdown is not None else (RETRY,)
-    if run.desired is not RunMode.PAUSE:
-        early = _early(team, agent, word)
-        return Controls((STOP, *again, *early), tuple(_restarts(team, agent)))
-    if word == IDLE:
-        return Controls((START, *again), () if run.on_call else (ONCE, CLEANUP))
-    if word == UNKNOWN and agent.authority is Authority.FILE:
-        return Controls((START,))
-    # A loop that follows a file cannot be stopped now: it reads its file between sessions.
-    stop = STOP if agent.authority is Authority.FILE else STOP_NOW
-    return Controls((stop,), (START,))
-
-
-def _early(team: Team, agent: Agent, word: str) -> Iterator[Control]:
-    """The control that starts the next session before its time, where there is one to wait for."""
-    run = agent.run
-    is_waiting = word == IDLE and agent.authority is Authority.MUSTER
-    if not is_waiting or team.shutdown is not None or waits_for(team, agent):
-        return
-    if run.retry_at is not None:
-        yield Control(label="Try now", color="orange", desired=run.desired)
-    elif run.follows_schedule and agent.session is None:
-        yield RUN_NOW
-
-
-def _restarts(team: Team, agent: Agent) -> Iterator[Control]:
-    """Restarts of an agent that has a session of its own: after its work, or now."""
-    session = own_session(team, agent)
-    if agent.authority is not Authority.MUSTER or session is None or team.shutdown is not None:
-        return
-    if session.phase is Phase.RUNNING:
-        if agent.run.long_lived:  # another program would end
-            yield Control(
-                label="Interrupt its work",
-                color="",
-                desired=agent.run.desired,
-                act=ControlAct.INTERRUPT,
-            )
-        yield _restart("Restart after its work", agent)
-    if session.phase is not Phase.STARTING and session.urgency is not Urgency.NOW:
-        yield _restart("Restart now", agent, now=True)
-
-
-def _restart(label: str, agent: Agent, *, now: bool = False) -> Control:
-    desired = agent.run.desired
-    return Control(label=label, color="", desired=desired, now=now, act=ControlAct.RESTART)
 
 
 # ── words ─────────────────────────────────────────────────────────────────────────────────────────

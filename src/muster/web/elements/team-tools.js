@@ -35,7 +35,7 @@ const WORDS = {
 const DONE = { start: "asked to start", stop: "asked to stop", restart: "asked to restart" };
 
 class TeamTools extends Part {
-  // set by the team view: group (or null), selected (a set of seats), changed()
+  // set by the team view: group (or null), filter(agent), selected (a set of seats), changed()
 
   start() {
     this.groups = h("div", { class: "chips", role: "group", "aria-label": "Groups" });
@@ -58,10 +58,12 @@ class TeamTools extends Part {
     this.watch(["agents", "pending"], () => this.paint());
   }
 
-  /** The agents of the chosen group, or all. */
+  /** The agents of the chosen group, or all, as far as the filter lets them through. */
   get shown() {
     const { group } = this;
-    return store.shown.filter(({ groups }) => group === null || groups.includes(group));
+    return store.shown.filter(
+      (agent) => (group === null || agent.groups.includes(group)) && this.filter(agent),
+    );
   }
 
   get #meant() {

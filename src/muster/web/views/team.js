@@ -1,21 +1,23 @@
-// The team: agents that need a person first, then the grid of nine with the lead in the middle, then the other seats.
+// The team: what needs a person first, then the agents, by what they do. The nine seats of a lead's team are a grid
+// with the lead in the middle.
 
 import "../elements/agent-card.js";
 import "../elements/needs-list.js";
 import "../elements/retired-list.js";
+import "../elements/roster-tools.js";
 import "../elements/team-button.js";
 import "../elements/team-tools.js";
 import { costs, spent, spentInFull } from "../costs.js";
 import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
 import { addButton } from "../elements/agent-dialog.js";
 import { Part } from "../part.js";
+import { GROUPS, groupNow, matches, Places, SORTS } from "../roster.js";
 import { go, link } from "../router.js";
 import { controlsOf, press, runKey } from "../run.js";
 import { store } from "../store.js";
 import { visible } from "../visible.js";
 
 const GRID = [0, 1, 2, 3, 4, 5, 6, 7, 8];
-const ORDER = ["RUNNING", "CONNECTED", "ALIVE", "HATCHING", "IDLE", "NOT CONNECTED", "SLEEPING", "UNKNOWN"];
 const STEPS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
 
 class TeamView extends Part {
@@ -23,11 +25,22 @@ class TeamView extends Part {
     this.counts = h("p", { class: "counts" });
     this.cost = h("p", { class: "cost muted", hidden: true });
     this.grid = h("div", { class: "grid nine" });
-    this.more = h("div", { class: "grid more" });
+    this.roster = h("div", { class: "roster" });
+    this.places = new Places();
+    this.cards = new Map(); // by seat: a card moves between groups, and keeps its focus
     this.empty = h("section", { class: "empty", hidden: true });
+    this.nobody = h("p", {
+      class: "muted",
+      role: "status",
+      text: "No agent matches the filter.",
+      hidden: true,
+    });
     this.tools = document.createElement("team-tools");
     const [what, group] = this.params ?? [];
+    this.shape = document.createElement("roster-tools");
+    this.shape.changed = () => this.#narrow();
     Object.assign(this.tools, {
+      filter: (agent) => matches(agent, this.shape.filter),
       group: what === "group" && group ? group : null,
       selected: new Set(),
       selecting: false,
@@ -45,11 +58,13 @@ class TeamView extends Part {
       ),
       h("needs-list", { class: "panel" }),
       this.empty,
-      this.tools,
-      h("section", { "aria-label": "Agents", class: "agents" }, this.grid, this.more),
+      h("div", { class: "tools-row" }, this.tools, this.shape),
+      this.nobody,
+      h("section", { "aria-label": "Agents", class: "agents" }, this.grid, this.roster),
       h("retired-list"),
     );
-    this.watch("agents", () => this.#paint());
+    this.watch(["agents", "team"], () => this.#paint());
+    this.tick(() => this.#paintRoster());
     this.watch("costs", () => this.#paintCost());
     this.addEventListener("focusin", ({ target }) => this.#rove(target.closest("agent-card")));
     this.key("ArrowRight", "Move between agents", (event) => this.#move(event));
@@ -71,28 +86,65 @@ class TeamView extends Part {
   #paint() {
     const all = store.shown;
     const agents = this.tools.shown;
-    const nine = agents.length === all.length && GRID.some((seat) => store.agents.has(seat));
-    setHidden(this.grid, !nine);
-    keyed(this.grid, nine ? GRID : [], (seat) => `${seat}:${standing(seat)}`, place);
-    keyed(
-      this.more,
-      agents.filter(({ seat }) => seat > 8 || !nine),
-      ({ seat }) => seat,
-      ({ seat }) => place(seat),
-    );
-    this.more.classList.toggle("dense", agents.length > 24);
-    const counts = ORDER.map((word) => [word, agents.filter(({ badge }) => badge.status === word).length]);
+    const count = ({ name }) => agents.filter((each) => groupNow(each) === name).length;
     keyed(
       this.counts,
-      counts.filter(([, count]) => count),
-      ([word]) => word,
+      GROUPS.filter(count),
+      ({ name }) => name,
       () => h("span"),
-      (element, [word, count]) => setText(element, `${count} ${word.toLowerCase()}`),
+      (element, group) => setText(element, `${count(group)} ${group.count}`),
     );
+    this.#paintRoster();
     this.#paintEmpty(all);
+    setHidden(this.nobody, agents.length > 0 || all.length === 0);
     this.toggleAttribute("data-selecting", this.tools.selecting);
     for (const card of this.querySelectorAll("agent-card")) card.mark(this.tools.selected.has(card.seat));
     if (!this.querySelector("agent-card[tabindex='0']")) this.#rove(this.querySelector("agent-card"));
+  }
+
+  /** The nine seats, if they are not filtered, and everybody else in groups. A list has the nine in its groups, too. */
+  #paintRoster() {
+    const agents = this.tools.shown;
+    const { shape, sort } = this.shape;
+    const focused = this.#focused && document.activeElement;
+    const nine = shape === "cards" && agents.length === store.shown.length && wasSummoned();
+    setHidden(this.grid, !nine);
+    keyed(
+      this.grid,
+      nine ? GRID : [],
+      (seat) => `${seat}:${standing(seat)}`,
+      (seat) => this.#place(seat),
+    );
+    this.roster.dataset.shape = shape;
+    const listed = agents.filter(({ seat }) => seat > 8 || !nine);
+    const groups = Map.groupBy(listed, (agent) => this.places.group(agent));
+    keyed(
+      this.roster,
+      GROUPS.filter(({ name }) => groups.has(name)),
+      ({ name }) => name,
+      group,
+      (section, { name }) => {
+        const members = groups.get(name).sort(SORTS[sort].compare);
+        setText(section.querySelector(".count"), String(members.length));
+        keyed(
+          section.lastElementChild,
+          members,
+          ({ seat }) => seat,
+          ({ seat }) => this.#card(seat),
+        );
+      },
+    );
+    if (focused?.isConnected && document.activeElement !== focused) focused.focus({ preventScroll: true });
+  }
+
+  #place(seat) {
+    if (!occupied(seat) && store.agents.has(seat)) return unborn(store.agents.get(seat));
+    return occupied(seat) ? this.#card(seat) : h("div", { class: "vacant", "aria-hidden": "true" });
+  }
+
+  #card(seat) {
+    if (!this.cards.has(seat)) this.cards.set(seat, agentCard(seat));
+    return this.cards.get(seat);
   }
 
   /** The group or the selection has changed. The address has the group; the page is not built again, so that the
@@ -194,6 +246,9 @@ class TeamView extends Part {
   }
 }
 
+/** Whether there is more than a lead in the nine seats: empty places alone are of no use. */
+const wasSummoned = () => GRID.filter((seat) => store.agents.has(seat)).length > 1;
+
 const occupied = (seat) => store.agents.has(seat) && store.agents.get(seat).status !== "expired";
 
 /** What stands at a seat: a card, an empty place, or why nobody was born there. */
@@ -228,13 +283,18 @@ function unborn(agent) {
   );
 }
 
-function place(seat) {
-  if (!occupied(seat) && store.agents.has(seat)) return unborn(store.agents.get(seat));
-  if (!occupied(seat)) return h("div", { class: "vacant", "aria-hidden": "true" });
+function agentCard(seat) {
   const card = document.createElement("agent-card");
   card.seat = seat;
   card.tabIndex = -1;
   return card;
+}
+
+/** A group of agents with its heading. */
+function group({ name, label }) {
+  const heading = h("h2", { id: `group-${name}` }, `${label} `, h("span", { class: "count" }));
+  const members = h("div", { class: "grid more" });
+  return h("section", { "aria-labelledby": heading.id, data: { group: name } }, heading, members);
 }
 
 /** The nearest card in a direction. */
