@@ -6,6 +6,7 @@ import pytest
 
 from muster.machines import commands as c
 from muster.machines import events as e
+from muster.machines.kernel import deadlines
 from muster.machines.state import Phase
 from muster.machines.vocabulary import (
     Authority,
@@ -41,6 +42,15 @@ def test_a_drain_asks_every_session_to_finish_and_starts_nothing() -> None:
     assert states(scene) == (CONTINUOUS, PAUSE)
     assert not scene.team.sessions
     scene.refuse(c.StartSession(seat=scene.seat("Lyra"), trigger="test"), "stopping")
+
+
+def test_a_retry_is_not_due_while_muster_stops() -> None:
+    scene = running()
+    scene.ends("Lyra", Outcome.FAILED)
+    seat = scene.seat("Lyra")
+    assert deadlines.of(scene.team, seat) is not None
+    scene.do(DRAIN)
+    assert deadlines.of(scene.team, seat) is None  # the gate would refuse it again and again
 
 
 def test_a_drain_that_takes_too_long_becomes_a_stop_now() -> None:

@@ -136,5 +136,6 @@ def _of_sessions(team: Team, agent: Agent) -> Iterator[Deadline]:
             yield Deadline(agent.dismissed_until, seat, c.CheckAgent(seat=seat))
     for approval in agent.approvals:
         yield Deadline(approval.until, seat, c.CheckApprovals(seat=seat))
-    if retry_at is not None and agent.session is None and not agent.disabled:
+    is_closed = agent.disabled or team.shutdown is not None  # the gate would refuse the start
+    if retry_at is not None and agent.session is None and not is_closed:
         yield Deadline(retry_at, seat, c.StartSession(seat=seat, trigger="retry"))
