@@ -167,10 +167,11 @@ class RegisterAgent(Command, frozen=True, kw_only=True):
 
 
 class ReportStatus(Command, frozen=True, kw_only=True):
-    """The lead reports which agents are in its team."""
+    """The lead reports its team, and answers the direct messages that it has read up to a seq."""
 
     agents: tuple[StatusEntry, ...]
     session: SessionId | None = None
+    answers_upto: int = 0
 
 
 class RejectMarker(Command, frozen=True, kw_only=True):
@@ -701,10 +702,7 @@ class WaitTurn(Command, frozen=True, kw_only=True):
 
 
 class ResumeTurn(Command, frozen=True, kw_only=True):
-    """Resume a turn that waits, or that a human holds.
-
-    An agent can resume only a wait that it requested itself.
-    """
+    """Resume a turn that waits, or that a human holds; an agent only a wait of its own."""
 
     channel: ChannelId
     seat: SeatId

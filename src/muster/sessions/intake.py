@@ -391,8 +391,8 @@ class Intake:
             return c.AnswerWakeCheck(
                 seat=self._seat, session=self._session, name=awake.name, soul=awake.soul
             )
-        report = msgspec.json.decode(body.encode(), type=Report)
-        return c.ReportStatus(agents=report.agents, session=self._session)
+        report, upto = msgspec.json.decode(body.encode(), type=Report), self._told.taken_upto
+        return c.ReportStatus(agents=report.agents, session=self._session, answers_upto=upto)
 
     async def _reject(self, marker: str, reason: str) -> None:
         await self._send(c.RejectMarker(seat=self._seat, marker=marker, reason=reason))

@@ -5,8 +5,9 @@ import pytest
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.events import Event
-from muster.machines.ids import agent_actor, person
+from muster.machines.ids import LEAD_SEAT, agent_actor, person
 from muster.machines.vocabulary import Outcome, RunMode, Urgency
+from tests.machines.identity.test_identity import led
 from tests.machines.run_control.test_run_control import CONTINUOUS
 from tests.machines.scene import Scene, facts
 
@@ -166,3 +167,22 @@ def test_a_program_that_waited_until_it_was_asked_to_end_has_not_succeeded() -> 
     assert scene.session("Lyra").urgency is Urgency.GRACEFUL
     scene.ends("Lyra")
     assert scene.agent("Lyra").run.last_failure is not None
+
+
+def test_a_status_report_of_the_lead_answers_the_orders_that_it_had_taken_up() -> None:
+    scene = led()
+    taken, later = ordered(scene), ordered(scene)
+    session = scene.session("Julian").id
+    events = scene.do(c.ReportStatus(agents=(), session=session, answers_upto=taken))
+    assert [fact.upto for fact in facts(events, e.MessagesRead)] == [taken]
+    ended = scene.do(c.ReportSessionEnded(session=session, outcome=Outcome.LOST, reason="killed"))
+    [returned] = facts(ended, e.MessagesReturned)
+    assert (returned.after, returned.upto) == (taken, later), "only the order that came after it"
+
+
+def ordered(scene: Scene) -> int:
+    """The lead is sent an order, and its session is handed it."""
+    scene.do(c.SendMessage(text="[WAKE AGENTS]", speaker_name="Marcus"))
+    upto = scene.agent("Julian").last_message
+    scene.do(c.DeliverMessages(seat=LEAD_SEAT, upto=upto))
+    return upto

@@ -36,7 +36,7 @@ from muster.machines.ids import FIRST_ENROLLED_SEAT, LEAD_SEAT, SeatId, SessionI
 from muster.machines.names import check_agent_name, check_seat
 from muster.machines.state import Agent, Status, Team
 from muster.machines.tables import Row, Table
-from muster.machines.turns.messages import message_to_lead
+from muster.machines.turns.messages import message_to_lead, read_upto
 from muster.machines.vocabulary import Authority, Machine, Placeholder, Profile, RunMode
 
 NONE, HATCHING, ALIVE, SLEEPING, EXPIRED, _ = Status
@@ -252,6 +252,8 @@ def report_status(team: Team, command: c.ReportStatus, now: datetime) -> Iterato
         if agent.status is ALIVE and agent.seat not in listed:
             yield move(agent, "not_reported", session=command.session)
     yield from _foreign_reports(team, command.agents)
+    if lead is not None and command.answers_upto:
+        yield from read_upto(lead, command.answers_upto)
 
 
 def _foreign_reports(team: Team, entries: Iterable[e.StatusEntry]) -> Iterator[Fact]:

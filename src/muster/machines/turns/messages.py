@@ -13,7 +13,7 @@ from muster.machines import events as e
 from muster.machines.attachments import check_files
 from muster.machines.events import Fact
 from muster.machines.ids import LEAD_SEAT, SeatId
-from muster.machines.state import Channel, Team
+from muster.machines.state import Agent, Channel, Team
 from muster.machines.turns.table import member
 
 
@@ -87,9 +87,13 @@ def deliver_messages(team: Team, command: c.DeliverMessages, now: datetime) -> S
 
 
 def mark_read(team: Team, command: c.MarkRead, now: datetime) -> Sequence[Fact]:
-    """Record messages as read. Only delivered messages can be."""
-    agent = team.agent(command.seat)
-    upto = min(command.upto, agent.delivered)
+    """Record messages as read."""
+    return read_upto(team.agent(command.seat), command.upto)
+
+
+def read_upto(agent: Agent, upto: int) -> Sequence[Fact]:
+    """The fact that an agent has read its messages up to there. Only delivered messages can be."""
+    upto = min(upto, agent.delivered)
     return () if upto <= agent.read else (e.MessagesRead(seat=agent.seat, upto=upto),)
 
 
