@@ -49,8 +49,9 @@ def test_a_retry_is_not_due_while_muster_stops() -> None:
     scene.ends("Lyra", Outcome.FAILED)
     seat = scene.seat("Lyra")
     assert deadlines.of(scene.team, seat) is not None
-    scene.do(DRAIN)
+    stopping, *_ = scene.do(DRAIN)
     assert deadlines.of(scene.team, seat) is None  # the gate would refuse it again and again
+    assert set(deadlines.touched(stopping, scene.team)) == {None, seat}
 
 
 def test_a_drain_that_takes_too_long_becomes_a_stop_now() -> None:

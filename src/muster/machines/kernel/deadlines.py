@@ -62,6 +62,9 @@ def touched(event: Event, team: Team) -> Iterable[Key]:
     """The agents and channels of a team whose deadline an event may have changed."""
     if type(event.fact) is e.ClockJumped:
         return [deadline.key for deadline in every(team)]
+    if type(event.fact) in (e.MusterStarted, e.MusterStopping):  # no retry while it stops
+        retrying = (each.seat for each in team.agents.values() if each.run.retry_at is not None)
+        return (None, *retrying)
     keys = _MOVERS.get(type(event.fact))
     return keys(event.fact) if keys is not None else ()
 
@@ -75,8 +78,6 @@ def _of_move(fact: e.StateTransition) -> Iterable[Key]:
 # Each value takes a fact of its key's type; hence Any.
 _MOVERS: dict[type[Fact], Callable[[Any], Iterable[Key]]] = {
     e.StateTransition: _of_move,
-    e.MusterStarted: lambda fact: (None,),
-    e.MusterStopping: lambda fact: (None,),
     e.AgentsSummoned: lambda fact: [place.grid_position for place in fact.placeholders],
     e.AgentRegistered: lambda fact: (fact.agent.grid_position,),
     e.AgentConfirmed: lambda fact: (fact.seat,),
