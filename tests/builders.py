@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
-from itertools import count
+from itertools import chain, repeat
 from typing import Any
 
 from muster.engine.dispatcher import Dispatcher
@@ -23,9 +23,9 @@ from muster.machines.state import Team
 from muster.machines.vocabulary import Authority, RunMode, TurnConfig
 from muster.store.base import EventStore
 from muster.store.codec import decode
-from tests.waits import POLL_SECONDS, WAIT_SECONDS
+from tests.waits import WAIT_SECONDS, pauses
 
-TURNS_AT_ONCE = 1000
+TURNS_AT_ONCE = 200
 """Iterations of the event loop in a wait before it sleeps between two: a disk or another process
 needs the processor, too."""
 
@@ -49,10 +49,10 @@ def run(test: Coroutine[Any, Any, None]) -> None:
 async def eventually(condition: Callable[[], object]) -> None:
     """Wait until something is so, for a bounded time."""
     async with asyncio.timeout(WAIT_SECONDS):
-        for turn in count():
+        for pause in chain(repeat(0.0, TURNS_AT_ONCE), pauses()):
             if condition():
                 return
-            await asyncio.sleep(0 if turn < TURNS_AT_ONCE else POLL_SECONDS)
+            await asyncio.sleep(pause)
 
 
 async def settled() -> None:

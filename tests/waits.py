@@ -6,7 +6,7 @@ machine. `tests/tidy/test_waits.py` finds bounds that are shorter than these.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import TypeVar
 
 Found = TypeVar("Found")
@@ -21,6 +21,18 @@ LIFE_SECONDS = 1800.0
 """No process that a test starts lives longer, whatever becomes of the test."""
 
 POLL_SECONDS = 0.005
+"""The first pause of a poll."""
+
+LONGEST_POLL_SECONDS = 0.1
+
+
+def pauses() -> Iterator[float]:
+    """The pauses of a poll, each a tenth of the time since its begin: it ends soon after what it
+    waits for, and a long one leaves the processors to others."""
+    pause = POLL_SECONDS
+    while True:
+        yield pause
+        pause = min(pause * 1.1, LONGEST_POLL_SECONDS)
 
 
 def until(
@@ -29,14 +41,16 @@ def until(
 ) -> None:
     """Poll a condition that depends on other processes, where no event reports it."""
     end = time.monotonic() + WAIT_SECONDS
+    pause = pauses()
     while not condition():
         assert time.monotonic() < end, complaint()
-        time.sleep(POLL_SECONDS)  # noqa: TID251 - the one place where a test polls
+        time.sleep(next(pause))  # noqa: TID251 - the one place where a test polls
 
 
 async def until_async(condition: Callable[[], Awaitable[Found]]) -> Found:
     """The same in an event loop, for a condition that is asked by a coroutine: what it gave."""
+    pause = pauses()
     async with asyncio.timeout(WAIT_SECONDS):
         while not (found := await condition()):  # noqa: ASYNC110 - it asks about a file or a log
-            await asyncio.sleep(POLL_SECONDS)
+            await asyncio.sleep(next(pause))
     return found

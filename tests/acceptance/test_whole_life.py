@@ -100,11 +100,14 @@ class Team:
         return {each["seat"]: each for each in self._http.get("/api/agents").json()["agents"]}
 
     def until(self, so: Callable[[dict[int, Json]], bool]) -> dict[int, Json]:
-        """Look again after every event until something is so."""
+        """Look, and look again after every event, until something is so."""
         end = monotonic() + WAIT_SECONDS
+        path = f"/api/events?after={self.get('/api/health')['seq']}"
+        if so(found := self.agents()):
+            return found
         while True:  # a reader whose stream is cut connects again; a server that is gone refuses it
             try:
-                with self._http.stream("GET", "/api/events?after=0") as stream:
+                with self._http.stream("GET", path) as stream:
                     for line in stream.iter_lines():
                         assert monotonic() < end, "it did not happen in time"
                         if line.startswith("data:") and so(found := self.agents()):

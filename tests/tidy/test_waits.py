@@ -31,8 +31,6 @@ NAMES = ("timeout",)
 MILLISECONDS = ("set_default_timeout", "wait_for_timeout", "expect")
 
 EXPIRING: dict[tuple[str, str], str] = {
-    ("tests/waits.py", "time.sleep(POLL_SECONDS)"): "the pause of a poll that is bounded",
-    ("tests/waits.py", "asyncio.sleep(POLL_SECONDS)"): "the pause of a poll that is bounded",
     ("tests/live.py", "over.wait(HEARTBEAT_SECONDS)"): "the pause between two heartbeats",
     ("tests/claude_plugin/hooks/test_server.py", "asyncio.wait([stop], timeout=0.1)"): (
         "nothing may come; a busy machine makes it only less likely to"
