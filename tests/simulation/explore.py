@@ -176,7 +176,7 @@ def turn_space(agents: int, channels: int) -> Space:
                 agent = team.agents[seat]
                 if agent.present or channels == 1:  # joining in advance doubles a larger space
                     yield c.AddMember(channel=name, seat=seat)
-                yield from _turn_tries(team.channels[name], agent)
+                yield from _turn_tries(team, team.channels[name], agent)
 
     return Space(
         name=f"turns of {agents} agents in {channels} channels",
@@ -186,7 +186,7 @@ def turn_space(agents: int, channels: int) -> Space:
     )
 
 
-def _turn_tries(channel: Channel, agent: Agent) -> Iterator[Command]:
+def _turn_tries(team: Team, channel: Channel, agent: Agent) -> Iterator[Command]:
     name, seat = channel.id, agent.seat
     yield c.RemoveMember(channel=name, seat=seat)
     yield c.CompleteTurn(channel=name, seat=seat)
@@ -196,7 +196,7 @@ def _turn_tries(channel: Channel, agent: Agent) -> Iterator[Command]:
     yield c.ResumeTurn(channel=name, seat=seat, if_own=True)
     yield c.EndForgottenTurn(channel=name, seat=seat, text="word")
     yield c.OverrideTurn(channel=name, seat=seat, to=TurnState.QUEUED)
-    vacant = channel.turn is None and channel.drain is None and agent.free
+    vacant = channel.turn is None and channel.drain is None and team.is_free(agent)
     if vacant or channel.state_of(seat) is TurnState.WAITING:  # a claim otherwise: claim_space
         yield c.OverrideTurn(channel=name, seat=seat, to=TurnState.ACTIVE)
 
@@ -396,7 +396,7 @@ def approval_space() -> Space:
     def tries(team: Team) -> Iterator[Command]:
         for seat in seats:
             yield c.AddMember(channel=channel, seat=seat)
-            yield from _turn_tries(team.channels[channel], team.agents[seat])
+            yield from _turn_tries(team, team.channels[channel], team.agents[seat])
             yield from _asking_tries(team, team.agents[seat])
         yield c.PostMessage(channel=channel, text="hello", speaker_name="Ann")
         yield c.CheckChannel(channel=channel)

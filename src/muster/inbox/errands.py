@@ -89,7 +89,7 @@ def to_stop(team: Team, agent: Agent) -> Next | None:
     """The answer to stop, if the agent is disabled, or paused and without a turn to finish."""
     if agent.disabled:
         return answer(team, agent.seat, Do.STOP, reason="disabled")
-    if is_paused(agent) and not agent.holding:
+    if is_paused(agent) and not team.busy_in(agent):
         return answer(team, agent.seat, Do.STOP, reason=agent.run.note or "paused")
     return None
 

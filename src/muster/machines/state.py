@@ -4,7 +4,7 @@ An agent is a seat with a soul. All machines keep their state of an agent in one
 rule that concerns several machines (may this agent run? is it free to speak?) reads one place.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import msgspec
@@ -290,8 +290,8 @@ class Agent(Record, frozen=True, kw_only=True):
     channels: tuple[ChannelId, ...] = ()
     """The channels of which it is a member."""
 
-    holding: tuple[ChannelId, ...] = ()
-    """Channels in which it holds the turn, or in which its work on a lost turn is being stopped."""
+    draining: tuple[ChannelId, ...] = ()
+    """Channels in which its work on a lost turn is being stopped."""
 
     alive_from: int = 0
     """The seq at which it last became alive."""
@@ -374,11 +374,6 @@ class Agent(Record, frozen=True, kw_only=True):
     def answered_upto(self) -> int:
         """The seq up to which its session has no direct message to answer."""
         return max(self.read, self.handed_from)
-
-    @property
-    def free(self) -> bool:
-        """Whether the agent may be granted one more turn."""
-        return len(self.holding) < self.max_turns
 
 
 class Session(Record, frozen=True, kw_only=True):
@@ -858,6 +853,20 @@ class Team(Record, frozen=True, kw_only=True):
         if found is None:
             raise NotFound(kind="channel", name=channel)
         return found
+
+    def busy_in(self, agent: Agent) -> Sequence[ChannelId]:
+        """The channels in which an agent holds the turn, or its work on a lost turn is being
+        stopped."""
+        busy: list[ChannelId] = []
+        for name in agent.channels:
+            turn = self.channels[name].turn
+            if turn is not None and turn.holder == agent.seat:
+                busy.append(name)
+        return (*busy, *agent.draining)
+
+    def is_free(self, agent: Agent) -> bool:
+        """Whether an agent may be granted one more turn."""
+        return len(self.busy_in(agent)) < agent.max_turns
 
     def shown_status(self, agent: Agent) -> Status:
         """The status to show: `unknown` for an agent not confirmed since muster started."""

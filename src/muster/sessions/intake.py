@@ -226,7 +226,7 @@ class Intake:
         """Log in the channel that a message was too long; one for another channel is refused."""
         named = None if isinstance(said, ports.Result) else said.channel
         channel = self._turn(named)
-        if channel is None or channel in self._agent.holding:
+        if channel is None or channel in self._dispatcher.team.busy_in(self._agent):
             what = f"a message of {self._agent.id} was cut to {MESSAGE_BYTES_MAX:,} bytes"
             text = f"{what}: {(said.text or '')[:SHOWN_CHARS]}..."
             await self._send(c.LogWarning(text=text, seat=self._seat, channel=channel))

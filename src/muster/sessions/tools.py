@@ -312,7 +312,7 @@ class Toolbox:
 
     async def _turn(self, named: str | None) -> ChannelId | None:
         """The channel that is named, or the first with a turn; ends the agent's own wait there."""
-        holding = next(iter(self._agent.holding), None)
+        holding = next(iter(self._team.busy_in(self._agent)), None)
         channel = ChannelId(named) if named else self._speech.current() or holding
         if channel is not None:
             await self._send(c.ResumeTurn(channel=channel, seat=self._seat, if_own=True))
@@ -428,7 +428,7 @@ def _line(team: Team, agent: Agent, *, me: bool) -> str:
     state = team.turn_state(agent)
     paused = ", paused" if agent.run.desired is RunMode.PAUSE else ""
     own = " (you)" if me else ""
-    turns = ", ".join(agent.holding)
+    turns = ", ".join(team.busy_in(agent))
     holds = f", has the turn in {turns}" if turns else ""
     return (
         f"- {agent.id}{own}, seat {agent.seat}: {team.shown_status(agent)}, {state}{paused}{holds}"

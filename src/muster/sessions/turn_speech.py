@@ -149,7 +149,7 @@ class TurnSpeech:
         begun = self._told.channel
         known += [
             (0 if channel == begun else 2, channel)
-            for channel in self._agent.holding
+            for channel in self._agent.draining
             if self._has_lost(channel) and (channel == begun or not taken)
         ]
         return min(known, key=lambda each: each[0])[1] if known else None

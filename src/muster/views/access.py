@@ -86,7 +86,7 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
         return replace(
             agent,
             channels=tuple(name for name in agent.channels if name not in self.hidden),
-            holding=tuple(name for name in agent.holding if name not in self.hidden),
+            draining=tuple(name for name in agent.draining if name not in self.hidden),
             approvals=() if agent.seat in self.insiders else agent.approvals,
         )
 

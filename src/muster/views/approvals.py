@@ -7,5 +7,5 @@ from muster.views.channels import approvals_of
 
 def view_approvals(team: Team) -> ApprovalList:
     """Every open request of a team."""
-    found = (each for agent in team.agents.values() for each in approvals_of(agent))
+    found = (each for agent in team.agents.values() for each in approvals_of(team, agent))
     return ApprovalList(approvals=tuple(sorted(found, key=lambda each: (each.until, each.id))))

@@ -136,17 +136,17 @@ def unread_of(channel: Channel, stored: Iterable[Stored]) -> dict[SeatId, int]:
 # ── approvals and costs ───────────────────────────────────────────────────────────────────────────
 
 
-def approvals_of(agent: Agent) -> tuple[ApprovalView, ...]:
+def approvals_of(team: Team, agent: Agent) -> tuple[ApprovalView, ...]:
     """An agent's open requests for approval, the oldest first."""
-    return tuple(_approval(agent, each) for each in agent.approvals)
+    return tuple(_approval(team, agent, each) for each in agent.approvals)
 
 
-def _approval(agent: Agent, approval: Approval) -> ApprovalView:
+def _approval(team: Team, agent: Agent, approval: Approval) -> ApprovalView:
     return ApprovalView(
         **_fields(approval),
         agent=agent.id,
         seat=agent.seat,
-        channel=min(agent.holding, default=None),
+        channel=min(team.busy_in(agent), default=None),
     )
 
 

@@ -63,8 +63,8 @@ def _effect(team: Team, channel: Channel, agent: Agent, *, is_next: bool) -> str
     holder = None if turn is None else team.agent(turn.holder).id
     if holder == agent.id:
         return f"{agent.id} has the turn"
-    if is_next and not agent.free:
-        return f"{agent.id} speaks next, when its turn in {', '.join(agent.holding)} is over"
+    if is_next and not team.is_free(agent):
+        return f"{agent.id} speaks next, when its turn in {', '.join(team.busy_in(agent))} is over"
     if is_next:
         return f"{agent.id} speaks next{f', after {holder}' if holder else ''}"
     if is_stopped(channel, agent.seat):

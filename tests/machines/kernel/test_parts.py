@@ -225,13 +225,11 @@ def broken_teams() -> dict[str, Team]:
         return replace(team, channels=put(team.channels, REVIEWS, replace(channel, **fields)))
 
     return {
-        "more than 1": agent(replace(pm, holding=(REVIEWS, REVIEWS))),
+        "more than 1": agent(replace(pm, draining=(REVIEWS,))),
         "in the same channel twice": agent(replace(pm, channels=(REVIEWS, REVIEWS))),
         "is hatching, but has a name": agent(replace(pm, status=Status.HATCHING)),
         "stored as unknown": agent(replace(pm, status=Status.UNKNOWN)),
-        "without a turn or work to stop there": agent(
-            replace(scene.agent("dev"), holding=(REVIEWS,))
-        ),
+        "has no work to stop in": agent(replace(scene.agent("dev"), draining=(REVIEWS,))),
         "which is over": agent(replace(lyra, session=SessionId("old"))),
         "alive without a process": agent(replace(lyra, session=None)),
         "without a session": agent(replace(lyra, session=None)),
@@ -255,7 +253,7 @@ def broken_teams() -> dict[str, Team]:
         "is idle, although there is news for it": reviews(turn=None, idle=pm.seat, newest=10**6),
         "which is disabled": agent(replace(pm, disabled=True)),
         "neither present nor being started": agent(replace(pm, status=Status.SLEEPING)),
-        "which does not list the channel": agent(replace(pm, holding=())),
+        "stops work of seat": reviews(turn=None, drain=_drain_of(pm)),
         "that belongs to none of its sessions": agent(replace(pm, approvals=(asked,))),
         "running timeout while": agent(replace(pm, session=session.id, approvals=(asked,))),
         "but 'pm' has no open request": reviews(turn=replace(channel.turn, wait=asking)),

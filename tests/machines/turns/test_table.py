@@ -40,5 +40,5 @@ def test_a_turn_that_was_taken_away_is_not_held_while_its_work_stops() -> None:
     take = c.OverrideTurn(channel=REVIEWS, seat=scene.seat("Lyra"), to=TurnState.QUEUED)
     scene.do(take)
     lyra = scene.agent("Lyra")
-    assert lyra.holding == (REVIEWS,)  # its work has yet to stop
+    assert lyra.draining == scene.team.busy_in(lyra) == (REVIEWS,)  # its work has yet to stop
     assert list(held_turns(scene.team, lyra)) == []

@@ -408,7 +408,7 @@ def test_ending_one_of_several_turns_keeps_the_others() -> None:
     for name in ("a", "b", "c"):
         scene.channel_of("pm", channel=ChannelId(name))
     scene.do(c.CompleteTurn(channel=ChannelId("b"), seat=scene.seat("pm")))
-    assert scene.agent("pm").holding == ("a", "c")
+    assert scene.team.busy_in(scene.agent("pm")) == ("a", "c")
 
 
 def test_a_sleeping_agent_that_comes_back_has_its_old_place() -> None:
@@ -584,7 +584,7 @@ def test_an_agent_may_hold_several_turns_if_it_says_so() -> None:
     scene.connected("pm", max_turns=2)
     for name in ("a", "b", "c"):
         scene.channel_of("pm", channel=ChannelId(name))
-    assert scene.agent("pm").holding == ("a", "b")
+    assert scene.team.busy_in(scene.agent("pm")) == ("a", "b")
 
 
 def test_the_channel_that_has_waited_longest_for_an_agent_is_served_first() -> None:
@@ -594,9 +594,9 @@ def test_the_channel_that_has_waited_longest_for_an_agent_is_served_first() -> N
         scene.channel_of("pm", channel=ChannelId(name))
     scene.posts(channel=ChannelId("c"))
     scene.do(c.CompleteTurn(channel=ChannelId("a"), seat=scene.seat("pm")))
-    assert scene.agent("pm").holding == ("b",)
+    assert scene.team.busy_in(scene.agent("pm")) == ("b",)
     scene.do(c.CompleteTurn(channel=ChannelId("b"), seat=scene.seat("pm")))
-    assert scene.agent("pm").holding == ("c",)
+    assert scene.team.busy_in(scene.agent("pm")) == ("c",)
 
 
 def test_a_turn_taken_from_a_session_is_granted_again_only_when_its_work_has_stopped() -> None:

@@ -167,7 +167,7 @@ def configure_agent(team: Team, command: c.ConfigureAgent, now: datetime) -> Ite
     here = agent.status is ALIVE or agent.session is not None or agent.tasks
     if command.authority is not agent.authority and here:
         raise WrongState(act="hand over", name=agent.id, state=agent.status)
-    fewest = max(1, len(agent.holding))
+    fewest = max(1, len(team.busy_in(agent)))
     if not fewest <= command.max_turns <= limits.MAX_TURNS_MAX:
         raise Invalid(what="max_turns", why=f"must be {fewest} to {limits.MAX_TURNS_MAX}")
     yield e.AgentConfigured(

@@ -123,7 +123,7 @@ def _added_again(team: Team, event: Event, fact: e.AgentRestored) -> Iterator[Co
 @coupling(e.AgentDisabled, "A disabled agent is OFFLINE, and its session ends.")
 def _disabled(team: Team, event: Event, fact: e.AgentDisabled) -> Iterator[Command]:
     agent = team.agents[fact.seat]
-    if agent.status is Status.ALIVE or agent.holding:
+    if agent.status is Status.ALIVE or team.busy_in(agent):
         yield c.Depart(seat=fact.seat, orderly=False, reason="disabled")
     yield c.StopSession(seat=fact.seat, reason="it was disabled")
 
@@ -251,19 +251,19 @@ def _acted(team: Team, event: Event, fact: e.AgentActivity) -> Iterator[Command]
 def _renewals(team: Team, fact: e.AgentOutput | e.AgentActivity) -> Iterator[Command]:
     agent = team.agents[fact.seat]
     if fact.session == agent.session:  # a task session does not work on turns
-        for channel in agent.holding:
+        for channel in team.busy_in(agent):
             yield c.RenewTurn(channel=channel, seat=fact.seat)
 
 
 @coupling(e.ApprovalRequested, "The timeout of a turn is suspended while an approval is open.")
 def _asked(team: Team, event: Event, fact: e.ApprovalRequested) -> Iterator[Command]:
-    for channel in team.agents[fact.seat].holding:
+    for channel in team.busy_in(team.agents[fact.seat]):
         yield c.AwaitApproval(channel=channel, seat=fact.seat)
 
 
 @coupling(e.ApprovalAnswered, "When no approval is open any more, the turn resumes.")
 def _answered(team: Team, event: Event, fact: e.ApprovalAnswered) -> Iterator[Command]:
-    for channel in team.agents[fact.seat].holding:
+    for channel in team.busy_in(team.agents[fact.seat]):
         yield c.AwaitApproval(channel=channel, seat=fact.seat)
 
 
@@ -299,7 +299,7 @@ def _ended(team: Team, event: Event, fact: e.SessionEnd) -> Iterator[Command]:
     for seat in fact.seats:
         agent = team.agents[seat]
         yield from _work_has_stopped(team, agent)
-        if agent.present or agent.holding:
+        if agent.present or team.busy_in(agent):
             yield c.Depart(seat=seat, orderly=orderly, reason=f"session {fact.outcome}")
         yield c.Doze(seat=seat)
     if fact.outcome is not Outcome.COMPLETED:
@@ -327,7 +327,7 @@ def _retirement(team: Team, seat: SeatId) -> Iterator[Command]:
 
 def _work_has_stopped(team: Team, agent: Agent) -> Iterator[Command]:
     """Without a process, interrupted work has stopped."""
-    for channel in agent.holding:
+    for channel in agent.draining:
         yield c.ReportWorkStopped(channel=channel, seat=agent.seat)
 
 

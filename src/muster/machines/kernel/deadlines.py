@@ -130,7 +130,7 @@ def _of_sessions(team: Team, agent: Agent) -> Iterator[Deadline]:
     if (silent_at := unknown_at(team, agent)) is not None:
         yield Deadline(silent_at, seat, c.CheckAgent(seat=seat))
     for session in sessions_of(team, agent):
-        over = session_deadline(session, agent)
+        over = session_deadline(team, session, agent)
         if over is not None:
             yield Deadline(over, seat, c.CheckSession(seat=seat))
         if agent.dismissed_until is not None and session.urgency is not Urgency.NOW:

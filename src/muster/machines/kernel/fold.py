@@ -31,12 +31,12 @@ def _unchanged(team: Team, event: Event, fact: Fact) -> Team:
 
 def _disabled(team: Team, event: Event, fact: e.AgentDisabled) -> Team:
     after = identity_fold.agent_disabled(team, event, fact)
-    return turn_fold.forget_places(after, fact.seat)
+    return turn_fold.forget_places(after, event, fact.seat)
 
 
 def _retired(team: Team, event: Event, fact: e.AgentRetired) -> Team:
     after = identity_fold.agent_retired(team, event, fact)
-    return turn_fold.forget_places(after, fact.seat)
+    return turn_fold.forget_places(after, event, fact.seat)
 
 
 def _renamed(team: Team, event: Event, fact: e.AgentRenamed) -> Team:

@@ -6,8 +6,7 @@ has one soul.
 
 from collections.abc import Iterator
 
-from muster.machines.ids import ChannelId
-from muster.machines.state import Agent, Channel, Conversation, Status, Team
+from muster.machines.state import Agent, Channel, Conversation, Drain, Status, Team
 from muster.machines.turns.table import has_news
 from muster.machines.vocabulary import Authority, RunMode
 
@@ -39,8 +38,9 @@ def _of_conversation(team: Team, conversation: Conversation) -> Iterator[str]:
 
 def _of_agent(team: Team, agent: Agent) -> Iterator[str]:
     who = f"agent {agent.id!r}"
-    if len(agent.holding) > agent.max_turns:
-        yield f"{who} holds {len(agent.holding)} turns, more than {agent.max_turns}"
+    turns = len(team.busy_in(agent))
+    if turns > agent.max_turns:
+        yield f"{who} holds {turns} turns, more than {agent.max_turns}"
     if agent.retired:
         yield from _of_retired(team, agent)
     if len(set(agent.channels)) < len(agent.channels):
@@ -49,14 +49,15 @@ def _of_agent(team: Team, agent: Agent) -> Iterator[str]:
         yield f"{who} is hatching, but has a name"
     if agent.status is Status.UNKNOWN:
         yield f"{who} is stored as unknown"
-    for channel in agent.holding:
-        if not _is_held(team, agent, channel):
-            yield f"{who} is busy in {channel!r} without a turn or work to stop there"
+    for channel in agent.draining:
+        drain = team.channels[channel].drain
+        if drain is None or drain.seat != agent.seat:
+            yield f"{who} has no work to stop in {channel!r}"
 
 
 def _of_retired(team: Team, agent: Agent) -> Iterator[str]:
     who = f"agent {agent.id!r}"
-    if agent.status is Status.ALIVE or agent.channels or agent.holding:
+    if agent.status is Status.ALIVE or agent.channels or agent.draining:
         yield f"{who} is retired, but alive or in a channel"
     if any(token.seat == agent.seat for token in team.tokens.values()):
         yield f"{who} is retired, but has a token"
@@ -86,12 +87,6 @@ def _of_run(team: Team, agent: Agent) -> Iterator[str]:
         yield f"{who} has the current mode {run.current} without a session"
 
 
-def _is_held(team: Team, agent: Agent, channel_id: ChannelId) -> bool:
-    channel = team.channels[channel_id]
-    holds = channel.turn is not None and channel.turn.holder == agent.seat
-    return holds or (channel.drain is not None and channel.drain.seat == agent.seat)
-
-
 def _of_channel(team: Team, channel: Channel) -> Iterator[str]:
     where, turn, drain = f"channel {channel.id!r}", channel.turn, channel.drain
     if len(set(channel.ring)) < len(channel.ring):
@@ -101,8 +96,8 @@ def _of_channel(team: Team, channel: Channel) -> Iterator[str]:
             yield f"{where} has seat {seat} in its ring, but the agent does not list the channel"
     if turn is not None:
         yield from _of_turn(team, channel)
-    if turn is not None and drain is not None:
-        yield f"{where} has a turn while work is being stopped"
+    if drain is not None:
+        yield from _of_drain(team, channel, drain)
     if any(each.seat not in channel.ring for each in channel.claims):
         yield f"{where} has a claim of an agent that is not in its ring"
     if len({each.seat for each in channel.claims}) < len(channel.claims):
@@ -115,6 +110,14 @@ def _of_channel(team: Team, channel: Channel) -> Iterator[str]:
         yield f"{where} has a stopped agent that is no member and has no place to come back to"
     yield from _of_lost_places(team, channel)
     yield from _of_rest(channel)
+
+
+def _of_drain(team: Team, channel: Channel, drain: Drain) -> Iterator[str]:
+    where = f"channel {channel.id!r}"
+    if channel.turn is not None:
+        yield f"{where} has a turn while work is being stopped"
+    if channel.id not in team.agents[drain.seat].draining:
+        yield f"{where} stops work of seat {drain.seat}, which does not list the channel"
 
 
 def _of_lost_places(team: Team, channel: Channel) -> Iterator[str]:
@@ -147,8 +150,6 @@ def _of_turn(team: Team, channel: Channel) -> Iterator[str]:
     where, turn = f"channel {channel.id!r}", channel.turn
     assert turn is not None
     holder = team.agents[turn.holder]
-    if channel.id not in holder.holding:
-        yield f"{where} is held by {holder.id!r}, which does not list the channel"
     if turn.holder not in channel.ring:
         yield f"{where} is held by {holder.id!r}, which is not in its ring"
     if channel.archived:

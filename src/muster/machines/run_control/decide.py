@@ -260,7 +260,7 @@ def report_result(team: Team, command: c.ReportResult, now: datetime) -> Iterato
         if command.answers:
             yield from stop_one(session, Urgency.GRACEFUL, "its task is done")
         return
-    busy = agent.holding or agent.delivered < agent.last_message
+    busy = team.busy_in(agent) or agent.delivered < agent.last_message
     if session.mode in ONE_SHOTS and agent.run.long_lived and not busy:
         yield from stop_all(team, agent, Urgency.GRACEFUL)
 

@@ -19,27 +19,27 @@ from muster.machines.state import Agent, RunControl, Session, Team
 from muster.machines.vocabulary import OnSilence, Phase, Urgency
 
 
-def session_deadline(session: Session, agent: Agent) -> datetime | None:
+def session_deadline(team: Team, session: Session, agent: Agent) -> datetime | None:
     """The nearest deadline of a session. A session that is being stopped now has none."""
     if session.urgency is Urgency.NOW:
         return None
-    return min(filter(None, _deadlines(session, agent)), default=None)
+    return min(filter(None, _deadlines(team, session, agent)), default=None)
 
 
-def _deadlines(session: Session, agent: Agent) -> Iterator[datetime | None]:
+def _deadlines(team: Team, session: Session, agent: Agent) -> Iterator[datetime | None]:
     yield session.until
     yield _limit(session, agent.run)
     yield _stop_by(session, agent.run)
-    yield _silent_at(session, agent)
+    yield _silent_at(team, session, agent)
 
 
-def _silent_at(session: Session, agent: Agent) -> datetime | None:
+def _silent_at(team: Team, session: Session, agent: Agent) -> datetime | None:
     """The time at which a working session has been silent for too long."""
     seconds = agent.run.policy.silent_seconds
     waits = session.is_silent or session.phase is Phase.STARTING or bool(agent.approvals)
     if seconds is None or waits:
         return None
-    if agent.run.long_lived and session.task is None and not agent.holding:
+    if agent.run.long_lived and session.task is None and not team.busy_in(agent):
         return None
     return max(session.since, session.seen_at or session.since) + timedelta(seconds=seconds)
 
@@ -61,7 +61,7 @@ def _stop_by(session: Session, run: RunControl) -> datetime | None:
 def check_session(team: Team, command: c.CheckSession, now: datetime) -> Iterator[Fact]:
     agent = team.agent(command.seat)
     for session in sessions_of(team, agent):
-        due = session_deadline(session, agent)
+        due = session_deadline(team, session, agent)
         if due is None or due > now:
             continue
         if due == session.until:
@@ -72,7 +72,7 @@ def check_session(team: Team, command: c.CheckSession, now: datetime) -> Iterato
             seconds = agent.run.policy.graceful_seconds
             reason = f"it did not stop within {seconds:g} s ({session.reason})"
             yield from stop_one(session, Urgency.NOW, reason, restart=session.restart)
-        elif due == _silent_at(session, agent):
+        elif due == _silent_at(team, session, agent):
             yield from _on_silence(session, agent)
         else:
             yield from _over_limit(team, agent)

@@ -190,19 +190,18 @@ def _message(membership: Membership, text: str) -> e.AgentMessage:
 
 def complete_turn(team: Team, command: c.CompleteTurn, now: datetime) -> Sequence[Fact]:
     membership = require_turn(team, command.channel, command.seat, command.epoch, "complete", now)
-    return tuple(_complete(membership, command.to, command.reason))
+    return _complete(membership, command.to, command.reason)
 
 
 def _complete(
     membership: Membership, to: SeatId | None, reason: str | None = None
-) -> Iterator[Fact]:
+) -> Sequence[Fact]:
     """End a turn without a message."""
     if is_choosing(membership):
-        yield from _choose(membership, "", to, reason)
-        return
-    if to is not None:
-        yield hand_over(membership, to)
-    yield move(membership, ACTIVE, TURN_COMPLETE, epoch=membership.channel.epoch, reason=reason)
+        return tuple(_choose(membership, "", to, reason))
+    epoch = membership.channel.epoch
+    end = move(membership, ACTIVE, TURN_COMPLETE, epoch=epoch, reason=reason)
+    return (end,) if to is None else (hand_over(membership, to), end)
 
 
 def wait_turn(team: Team, command: c.WaitTurn, now: datetime) -> Sequence[Fact]:
@@ -321,7 +320,7 @@ def _grant_by_override(membership: Membership) -> Iterator[Fact]:
     if not reachable(membership.team, agent):
         raise CannotSpeak(name=agent.id, why=unreachable_because(membership.team, agent))
     by = membership.team.human
-    if channel.turn is not None or channel.drain is not None or not agent.free:
+    if channel.turn is not None or channel.drain is not None or not membership.team.is_free(agent):
         yield e.TurnClaimed(channel=channel.id, seat=agent.seat, claim=Claim.PERSON, by=by)
         return
     if channel.resting:

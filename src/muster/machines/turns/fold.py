@@ -4,10 +4,9 @@ from msgspec.structs import replace
 
 from muster.machines import events as e
 from muster.machines.events import Event
-from muster.machines.ids import ChannelId, SeatId, is_agent
+from muster.machines.ids import SeatId, is_agent
 from muster.machines.maps import drop, put
 from muster.machines.state import (
-    Agent,
     Channel,
     ClaimedTurn,
     Drain,
@@ -15,6 +14,7 @@ from muster.machines.state import (
     Team,
     Wait,
 )
+from muster.machines.turns.folding import with_both, with_channel
 from muster.machines.turns.order import in_ring_order
 from muster.machines.turns.table import (
     ACTIVE,
@@ -34,12 +34,12 @@ from muster.machines.vocabulary import Awaits, Claim, ReadRule
 
 def channel_created(team: Team, event: Event, fact: e.ChannelCreated) -> Team:
     channel = Channel(id=fact.channel, config=fact.config, vacant_since=event.seq)
-    return _with_channel(_with_read_rule(team, channel), channel)
+    return with_channel(_with_read_rule(team, channel), event, channel)
 
 
 def channel_configured(team: Team, event: Event, fact: e.ChannelConfigured) -> Team:
     channel = replace(team.channels[fact.channel], config=fact.config)
-    return _with_channel(_with_read_rule(team, channel), channel)
+    return with_channel(_with_read_rule(team, channel), event, channel)
 
 
 def _with_read_rule(team: Team, channel: Channel) -> Team:
@@ -52,11 +52,11 @@ def _with_read_rule(team: Team, channel: Channel) -> Team:
 def channel_archived(team: Team, event: Event, fact: e.ChannelArchived) -> Team:
     channel = team.channels[fact.channel]
     changed = replace(channel, archived=True, claims=(), selector_asked=False)
-    return _with_channel(team, changed)
+    return with_channel(team, event, changed)
 
 
 def channel_restored(team: Team, event: Event, fact: e.ChannelRestored) -> Team:
-    return _with_channel(team, replace(team.channels[fact.channel], archived=False))
+    return with_channel(team, event, replace(team.channels[fact.channel], archived=False))
 
 
 def ring_ordered(team: Team, event: Event, fact: e.RingOrdered) -> Team:
@@ -65,7 +65,7 @@ def ring_ordered(team: Team, event: Event, fact: e.RingOrdered) -> Team:
     cursor = channel.cursor
     if cursor >= 0:
         cursor = fact.seats.index(channel.ring[cursor])
-    return _with_channel(team, replace(channel, ring=fact.seats, cursor=cursor))
+    return with_channel(team, event, replace(channel, ring=fact.seats, cursor=cursor))
 
 
 def member_configured(team: Team, event: Event, fact: e.MemberConfigured) -> Team:
@@ -73,12 +73,12 @@ def member_configured(team: Team, event: Event, fact: e.MemberConfigured) -> Tea
     timeouts = {seat: s for seat, s in channel.timeouts.items() if seat != fact.seat}
     if fact.timeout_seconds is not None:
         timeouts[fact.seat] = fact.timeout_seconds
-    return _with_channel(team, replace(channel, timeouts=timeouts))
+    return with_channel(team, event, replace(channel, timeouts=timeouts))
 
 
 def turn_claimed(team: Team, event: Event, fact: e.TurnClaimed) -> Team:
     channel = team.channels[fact.channel]
-    return _with_channel(team, _claimed(channel, fact.seat, fact.claim, fact.by))
+    return with_channel(team, event, _claimed(channel, fact.seat, fact.claim, fact.by))
 
 
 def _claimed(channel: Channel, seat: SeatId, claim: Claim, by: str) -> Channel:
@@ -93,7 +93,7 @@ def _claimed(channel: Channel, seat: SeatId, claim: Claim, by: str) -> Channel:
 
 
 def turn_claim_dropped(team: Team, event: Event, fact: e.TurnClaimDropped) -> Team:
-    return _with_channel(team, _without_claim(team.channels[fact.channel], fact.seat))
+    return with_channel(team, event, _without_claim(team.channels[fact.channel], fact.seat))
 
 
 def _without_claim(channel: Channel, seat: SeatId) -> Channel:
@@ -108,14 +108,14 @@ def speaker_chosen(team: Team, event: Event, fact: e.SpeakerChosen) -> Team:
         return team
     by = team.agents[fact.seat].id
     channel = _claimed(team.channels[fact.channel], fact.chosen, Claim.SELECTOR, by)
-    return _with_channel(team, channel)
+    return with_channel(team, event, channel)
 
 
 def turns_passed(team: Team, event: Event, fact: e.TurnsPassed) -> Team:
     """A turn that is passed on a member's behalf is a silent turn."""
     channel = team.channels[fact.channel]
     silent_turns = channel.silent_turns + len(fact.seats)
-    return _with_channel(team, replace(channel, silent_turns=silent_turns))
+    return with_channel(team, event, replace(channel, silent_turns=silent_turns))
 
 
 def member_joined(team: Team, event: Event, fact: e.MemberJoined) -> Team:
@@ -134,7 +134,7 @@ def member_joined(team: Team, event: Event, fact: e.MemberJoined) -> Team:
         barred=tuple(seat for seat in channel.barred if seat != fact.seat),
     )
     agent = replace(agent, channels=(*agent.channels, fact.channel))
-    return _with(team, event, agent, channel)
+    return with_both(team, event, agent, channel)
 
 
 def member_left(team: Team, event: Event, fact: e.MemberLeft) -> Team:
@@ -150,7 +150,7 @@ def member_left(team: Team, event: Event, fact: e.MemberLeft) -> Team:
     if not any(reachable(team, team.agents[seat]) for seat in channel.ring):
         channel = replace(channel, resting=False, rest_limit=None, silent_turns=0)
     left = tuple(each for each in agent.channels if each != fact.channel)
-    return _with(team, event, replace(agent, channels=left), channel)
+    return with_both(team, event, replace(agent, channels=left), channel)
 
 
 def _without_member(channel: Channel, seat: SeatId) -> Channel:
@@ -178,11 +178,11 @@ def _without_place(channel: Channel, seat: SeatId) -> Channel:
     )
 
 
-def forget_places(team: Team, seat: SeatId) -> Team:
+def forget_places(team: Team, event: Event, seat: SeatId) -> Team:
     """The team after an agent was disabled or retired: it gets no lost place back."""
     for channel in team.channels.values():
         if seat in channel.lost_places:
-            team = _with_channel(team, _without_place(channel, seat))
+            team = with_channel(team, event, _without_place(channel, seat))
     return team
 
 
@@ -190,18 +190,17 @@ def transition(team: Team, event: Event, fact: e.StateTransition) -> Team:
     """A member's state changed. Without a channel the state follows from the agent's identity."""
     if fact.channel is None or fact.seat is None:
         return team
-    channel, agent = team.channels[fact.channel], team.agents[fact.seat]
+    channel = team.channels[fact.channel]
     if fact.target == ACTIVE:
         if fact.source == WAITING:
-            return _with_channel(team, _resumed(channel, event, fact))
-        agent = replace(agent, holding=(*agent.holding, fact.channel))
-        return _with(team, event, agent, _granted(team, channel, event, fact))
+            return with_channel(team, event, _resumed(channel, event, fact))
+        return with_channel(team, event, _granted(team, channel, event, fact))
     if fact.target == WAITING:
-        return _with_channel(team, _waiting(channel, event, fact))
+        return with_channel(team, event, _waiting(channel, event, fact))
     if fact.source in HELD:
-        return _with(team, event, _release(agent, fact.channel), _vacant(channel, event, fact))
+        return with_channel(team, event, _vacant(channel, event, fact))
     if channel.idle == fact.seat:
-        return _with_channel(team, replace(channel, idle=None, vacant_since=event.seq))
+        return with_channel(team, event, replace(channel, idle=None, vacant_since=event.seq))
     return team
 
 
@@ -315,7 +314,9 @@ def prompt_taken(team: Team, event: Event, fact: e.PromptTaken) -> Team:
     for name in fact.channels:
         channel = team.channels.get(name)
         if channel is not None and channel.turn is not None and channel.turn.holder == fact.seat:
-            team = _with_channel(team, replace(channel, turn=replace(channel.turn, taken=True)))
+            team = with_channel(
+                team, event, replace(channel, turn=replace(channel.turn, taken=True))
+            )
     return team
 
 
@@ -330,7 +331,7 @@ def turn_renewed(team: Team, event: Event, fact: e.TurnRenewed) -> Team:
         if silent_at is not None and not fact.heartbeat:
             silent_at = event.ts + seconds(channel.config.auto_detect_silence_seconds)
         turn = replace(turn, until=fact.until, silent_at=silent_at)
-    return _with_channel(team, replace(channel, turn=turn))
+    return with_channel(team, event, replace(channel, turn=turn))
 
 
 def channel_rested(team: Team, event: Event, fact: e.ChannelRested) -> Team:
@@ -341,46 +342,28 @@ def channel_rested(team: Team, event: Event, fact: e.ChannelRested) -> Team:
         silent_turns=0,
         selector_asked=False,
     )
-    return _with_channel(team, channel)
+    return with_channel(team, event, channel)
 
 
 def channel_roused(team: Team, event: Event, fact: e.ChannelRoused) -> Team:
     channel = replace(team.channels[fact.channel], resting=False, rest_limit=None)
-    return _with_channel(team, channel)
+    return with_channel(team, event, channel)
 
 
 def interrupt_requested(team: Team, event: Event, fact: e.InterruptRequested) -> Team:
     """The agent has lost the turn, but is not free until its work has stopped."""
     agent = team.agents[fact.seat]
-    agent = replace(agent, holding=(*agent.holding, fact.channel))
+    agent = replace(agent, draining=(*agent.draining, fact.channel))
     drain = Drain(seat=fact.seat, until=fact.until)
-    return _with(team, event, agent, replace(team.channels[fact.channel], drain=drain))
+    return with_both(team, event, agent, replace(team.channels[fact.channel], drain=drain))
 
 
 def kill_requested(team: Team, event: Event, fact: e.KillRequested) -> Team:
     drain = Drain(seat=fact.seat, until=fact.until, killing=True)
-    return _with_channel(team, replace(team.channels[fact.channel], drain=drain))
+    return with_channel(team, event, replace(team.channels[fact.channel], drain=drain))
 
 
 def work_stopped(team: Team, event: Event, fact: e.WorkStopped) -> Team:
-    channel = replace(team.channels[fact.channel], drain=None)
-    return _with(team, event, _release(team.agents[fact.seat], fact.channel), channel)
-
-
-def _release(agent: Agent, channel: ChannelId) -> Agent:
-    if agent.holding == (channel,):
-        return replace(agent, holding=())
-    return replace(agent, holding=tuple(each for each in agent.holding if each != channel))
-
-
-def _with_channel(team: Team, channel: Channel) -> Team:
-    return replace(team, channels=put(team.channels, channel.id, channel))
-
-
-def _with(team: Team, event: Event, agent: Agent, channel: Channel) -> Team:
-    return replace(
-        team,
-        seq=event.seq,
-        agents=put(team.agents, agent.seat, agent),
-        channels=put(team.channels, channel.id, channel),
-    )
+    agent, channel = team.agents[fact.seat], team.channels[fact.channel]
+    left = tuple(each for each in agent.draining if each != fact.channel)
+    return with_both(team, event, replace(agent, draining=left), replace(channel, drain=None))

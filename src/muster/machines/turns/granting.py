@@ -100,7 +100,7 @@ def _grant_in_ring(
             continue
         if (judged or agent.authority is not _SELF) and not wants_turn(channel, agent):
             passed.append(agent.seat)
-        elif agent.free:
+        elif team.is_free(agent):
             speaker = agent
             break
         else:
@@ -109,7 +109,7 @@ def _grant_in_ring(
         return _nothing_new(channel, passed) if passed and not is_busy else ()
     if reached is not None:
         return rest(channel, *reached)
-    if selector is not None and selector.free and not channel.selector_asked:
+    if selector is not None and team.is_free(selector) and not channel.selector_asked:
         asked = Membership(team, channel, selector, now)
         return (grant(asked, "selector_asked", "choose the next speaker"),)
     granted = grant(Membership(team, channel, speaker, now), "turn_granted", RING)

@@ -7,6 +7,7 @@ from muster.machines.events import Event
 from muster.machines.ids import SeatId, is_person
 from muster.machines.maps import put
 from muster.machines.state import Agent, Channel, Spent, Team
+from muster.machines.turns.folding import with_agent, with_channel
 from muster.machines.turns.table import seconds, timeout_of
 from muster.machines.turns.to_person import told_directly, told_in_channel
 from muster.machines.turns.unanswered import answered
@@ -14,7 +15,7 @@ from muster.machines.turns.unanswered import answered
 
 def announcement(team: Team, event: Event, fact: e.Announcement) -> Team:
     """A notice is a message in the channel, but no news: nobody has to answer it."""
-    return _with_channel(team, replace(team.channels[fact.channel], last_message=event.seq))
+    return with_channel(team, event, replace(team.channels[fact.channel], last_message=event.seq))
 
 
 def user_message(team: Team, event: Event, fact: e.UserMessage) -> Team:
@@ -35,7 +36,7 @@ def user_message(team: Team, event: Event, fact: e.UserMessage) -> Team:
             since_message=Spent(turns_before=channel.turns),
             selector_asked=False,
         )
-        return _with_channel(team, _said(changed, event.seq, None))
+        return with_channel(team, event, _said(changed, event.seq, None))
     if fact.seat is not None:
         agent = team.agents[fact.seat]
         first = agent.delivered >= agent.last_message
@@ -48,7 +49,7 @@ def user_message(team: Team, event: Event, fact: e.UserMessage) -> Team:
             pending_from=event.seq - 1 if first else agent.pending_from,
             transcript_from=agent.alive_from,
         )
-        return replace(team, agents=put(team.agents, agent.seat, agent))
+        return with_agent(team, event, agent)
     return team
 
 
@@ -60,17 +61,17 @@ def _said(channel: Channel, seq: int, by: SeatId | None) -> Channel:
 
 def messages_read(team: Team, event: Event, fact: e.MessagesRead) -> Team:
     agent = answered(team.agents[fact.seat], fact.upto)
-    return replace(team, agents=put(team.agents, agent.seat, agent))
+    return with_agent(team, event, agent)
 
 
 def messages_delivered(team: Team, event: Event, fact: e.MessagesDelivered) -> Team:
     if fact.channel is None:
         agent = team.agents[fact.seat]
         agent = replace(agent, delivered=fact.upto, transcript_from=agent.alive_from)
-        return replace(team, agents=put(team.agents, agent.seat, agent))
+        return with_agent(team, event, agent)
     channel = team.channels[fact.channel]
     delivered = put(channel.delivered, fact.seat, fact.upto)
-    return _with_channel(team, replace(channel, delivered=delivered))
+    return with_channel(team, event, replace(channel, delivered=delivered))
 
 
 def agent_message(team: Team, event: Event, fact: e.AgentMessage) -> Team:
@@ -79,7 +80,7 @@ def agent_message(team: Team, event: Event, fact: e.AgentMessage) -> Team:
     if fact.channel is None:
         agent = told_directly(team, agent, event, fact)
         agent = replace(_answering(agent, fact), transcript_from=agent.alive_from)
-        return replace(team, agents=put(team.agents, agent.seat, agent))
+        return with_agent(team, event, agent)
     if agent.transcript_from != agent.alive_from:
         agent = replace(agent, transcript_from=agent.alive_from)
         team = replace(team, agents=put(team.agents, agent.seat, agent))
@@ -95,14 +96,10 @@ def agent_message(team: Team, event: Event, fact: e.AgentMessage) -> Team:
     if phrase and any(phrase in block.text for block in fact.content):
         since = replace(since, stopped=True)
     changed = replace(channel, turn=turn, since_message=since)
-    return _with_channel(team, _said(changed, event.seq, fact.seat))
+    return with_channel(team, event, _said(changed, event.seq, fact.seat))
 
 
 def _answering(agent: Agent, fact: e.AgentMessage) -> Agent:
     """Words answer the direct messages that its program had taken up."""
     upto = agent.delivered if fact.answers_upto is None else min(fact.answers_upto, agent.delivered)
     return answered(agent, upto) if agent.read < upto else agent
-
-
-def _with_channel(team: Team, channel: Channel) -> Team:
-    return replace(team, channels=put(team.channels, channel.id, channel))

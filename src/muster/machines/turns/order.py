@@ -96,7 +96,9 @@ def is_stopped(channel: Channel, seat: SeatId) -> bool:
 
 def can_take_turn(team: Team, channel: Channel) -> bool:
     """Whether a member of the ring would be granted the turn if the channel did not rest."""
-    return any(agent.free and wants_turn(channel, agent) for agent in in_ring_order(team, channel))
+    return any(
+        team.is_free(agent) and wants_turn(channel, agent) for agent in in_ring_order(team, channel)
+    )
 
 
 def upcoming(team: Team, channel: Channel) -> SeatId | None:
@@ -121,7 +123,7 @@ def first_claim(team: Team, channel: Channel) -> ClaimedTurn | None:
     """The most important claim of a member that can take the turn now."""
     for each in channel.claims:
         agent = team.agents[each.seat]
-        if agent.free and reachable(team, agent):
+        if team.is_free(agent) and reachable(team, agent):
             return each
     return None
 

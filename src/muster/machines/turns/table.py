@@ -339,7 +339,7 @@ def is_own(wait: Wait) -> bool:
 
 def held_turns(team: Team, agent: Agent) -> Iterator[tuple[ChannelId, HeldTurn]]:
     """The turns that an agent holds, ACTIVE or WAITING."""
-    for channel in agent.holding:
+    for channel in agent.channels:
         turn = team.channels[channel].turn
         if turn is not None and turn.holder == agent.seat:
             yield channel, turn
