@@ -621,6 +621,28 @@ def test_an_agent_that_is_removed_during_a_delivery_gets_nothing() -> None:
     run(scene())
 
 
+def test_an_agent_whose_removal_is_not_committed_yet_does_not_hold_up_the_commit() -> None:
+    async def scene() -> None:
+        team = await a_team()
+        await team.says("hello")
+        removals: list[asyncio.Future[Receipt]] = []
+
+        async def send(command: Command) -> Receipt:
+            assert not removals, "it tries again before the event loop had a chance to commit"
+            removed = c.RemoveMember(channel=DESIGN, seat=ADA)
+            removals.append(asyncio.ensure_future(team.dispatcher.send(removed, actor=HUMAN)))
+            await asyncio.sleep(0)
+            assert ADA not in team.dispatcher.head.channels[DESIGN].ring
+            assert ADA in team.dispatcher.team.channels[DESIGN].ring
+            return await team.send(command)
+
+        told = await team.inbox.next(ADA, send, wait_s=0)
+        assert (told.do, told.messages) == (Do.NOTHING, ())
+        await asyncio.gather(*removals)
+
+    run(scene())
+
+
 def test_messages_beyond_the_limit_of_an_answer_come_with_the_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

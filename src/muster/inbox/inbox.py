@@ -162,7 +162,9 @@ class Inbox:
                 # Committed before the answer: after a crash the messages count as delivered, and
                 # come again, marked as such, with the turn.
                 if not await _delivered(found.deliveries, send):
-                    continue
+                    # Its removal is decided, and seen here when it is committed: wait for that.
+                    # To look again at once would keep the event loop from the commit, for ever.
+                    found = NOTHING_PENDING
             if found.next is not None:
                 return found.next
             if self._closed or is_disconnected(self._team, seat):
