@@ -570,6 +570,12 @@ class NoSettingsFile(Refused):
     """This team has no settings file: it was opened without one."""
 
 
+class TeamInSettings(Refused):
+    """muster.toml has agents or channels already, and a template begins a team. Remove them first,
+    or begin in another folder with `muster init --from`.
+    """
+
+
 class SettingsExist(Refused):
     """{path} exists already and was not changed. Edit it, or move it away first."""
 

@@ -32,6 +32,7 @@ NOT_KEPT = {
     ("POST", "/api/shutdown"): "to be stopped twice is to be stopped",
     ("POST", "/api/files"): "the same content is the same file",
     ("POST", "/api/settings/agents"): "a second addition is refused: the name is in the file",
+    ("POST", "/api/settings/template"): "a second team is refused: the file has agents",
     ("PATCH", "/api/settings/agents/{name}"): "a second edit finds what it asks for",
     ("DELETE", "/api/settings/agents/{name}"): "a second removal is refused: it is not in the file",
     ("POST", "/api/settings/agents/{name}/rename"): "a second rename is refused: it has the name",

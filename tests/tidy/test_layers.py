@@ -165,6 +165,7 @@ ROOMS: dict[str, Room] = {
             "muster.sessions",
             "muster.settings",
             "muster.team",
+            "muster.templates",
             "muster.views",
         ),
         "a handler parses, sends one command or asks one question, renders",

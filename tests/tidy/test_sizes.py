@@ -27,7 +27,7 @@ class Allowed(NamedTuple):
 LONG_FILES: dict[str, Allowed] = {
     "muster.client.methods": Allowed(480, "a list of methods: one subject, read by looking up"),
     "muster.client.requests": Allowed(720, "a list of requests: one subject, read by looking up"),
-    "muster.errors": Allowed(600, "a list of errors: one subject, read by looking up"),
+    "muster.errors": Allowed(640, "a list of errors: one subject, read by looking up"),
     "muster.limits": Allowed(510, "a list of bounds: one subject, read by looking up"),
     "muster.machines.commands": Allowed(1020, "a list of records: one subject, read by looking up"),
     "muster.machines.events": Allowed(1075, "a list of records: one subject, read by looking up"),

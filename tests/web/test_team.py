@@ -90,13 +90,25 @@ def in_the_grid(page: Page) -> list[str]:
     return [name for name, _, _ in sorted(seen, key=lambda each: (each[1], each[2]))]
 
 
-def test_a_refused_summon_says_what_to_do(person: Watched, tmp_path: Path) -> None:
-    with live(tmp_path / "home") as server:
+def test_a_new_team_offers_only_what_works_here(person: Watched, tmp_path: Path) -> None:
+    with live(tmp_path / "home") as server, asker(server, server.token) as operator:
         page = person.signed_in(server)
-        expect(page.get_by_role("heading", name="No agents yet")).to_be_visible()
-        expect(page.locator(".empty")).to_contain_text("muster up --demo")
-        page.get_by_role("button", name="SUMMON").click()
-        expect(page.locator("team-button [role=alert]")).to_contain_text("muster.toml")
+        steps = page.locator("first-steps")
+        expect(steps.get_by_role("heading", name="No agents yet")).to_be_visible()
+        expect(steps).to_contain_text("muster up --demo")
+        expect(page.get_by_role("button", name="SUMMON")).to_be_hidden()  # nothing could be born
+        steps.get_by_role("button", name="A program of my own").click()
+        expect(page.get_by_role("dialog").get_by_label("A program of my own")).to_be_checked()
+        page.keyboard.press("Escape")
+
+        steps.get_by_role("button", name="Start pair").click()
+        expect(page.get_by_role("heading", name="desk")).to_be_visible()
+        members = page.locator("channel-members")
+        expect(members).to_contain_text("writer")
+        expect(members).to_contain_text("reviewer")
+        again = operator.post("/api/settings/template", {"name": "pair"}, 409)
+        assert again["code"] == "team_in_settings"
+        operator.post("/api/settings/template", {"name": "../../etc/passwd"}, 404)
 
 
 # ── who does what ─────────────────────────────────────────────────────────────────────────────────

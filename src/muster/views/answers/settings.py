@@ -77,3 +77,29 @@ class ProgramList(View, frozen=True, kw_only=True):
     """The programs for agents on the server's machine."""
 
     programs: tuple[ProgramView, ...]
+
+
+class TemplateAgent(View, frozen=True, kw_only=True):
+    """An agent of a template."""
+
+    name: str
+    description: str
+    runs: str
+    """Its program on this machine, in words."""
+
+
+class TemplateView(View, frozen=True, kw_only=True):
+    """A team that comes with muster."""
+
+    name: str
+    about: str
+    agents: tuple[TemplateAgent, ...]
+    channels: tuple[str, ...]
+    text: str
+    """The settings that it writes."""
+
+
+class TemplateList(View, frozen=True, kw_only=True):
+    """The teams that come with muster."""
+
+    templates: tuple[TemplateView, ...]

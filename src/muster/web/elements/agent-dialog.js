@@ -9,12 +9,14 @@ import { AgentForm } from "./agent-form.js";
 import { openDialog } from "./help.js";
 
 const PREVIEW_MS = 250;
-const COMMAND = { runtime: "command", label: "A program of my own", command: [], isFound: true };
+export const OWN_PROGRAM = "A program of my own";
+const COMMAND = { runtime: "command", label: OWN_PROGRAM, command: [], isFound: true };
 
 loadStyle("settings");
 
-/** Ask for a new agent: the program first, because the other fields depend on it. */
-export async function showAddAgent() {
+/** Ask for a new agent: the program first, because the other fields depend on it. `wanted` is the label of
+ *  the program that is chosen already. */
+export async function showAddAgent(wanted = null) {
   const form = new AgentForm(() => preview.soon());
   const programs = h("div", { class: "programs", text: "Looking for installed programs…" });
   const start = h("input", { type: "checkbox", checked: true });
@@ -76,9 +78,12 @@ export async function showAddAgent() {
       ),
     ),
   );
-  const first = programs.querySelector("input");
-  first.checked = true;
-  pick(choices[0], form, preview);
+  const at = Math.max(
+    0,
+    choices.findIndex(({ label }) => label === wanted),
+  );
+  programs.querySelectorAll("input")[at].checked = true;
+  pick(choices[at], form, preview);
 }
 
 function choice(program, form, preview) {

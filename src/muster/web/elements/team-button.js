@@ -26,7 +26,7 @@ class TeamButton extends Part {
 
   async #press() {
     const what = store.button;
-    if (!what || this.#busy) return;
+    if (!this.#offered || this.#busy) return;
     const called = await store.act(KEY, what, () => post(PATHS[what]));
     if (called && what === "WAKE") this.#await(called.agents.map(({ seat }) => seat));
     this.#paint();
@@ -47,9 +47,14 @@ class TeamButton extends Part {
     return store.pending.has(KEY) || this.waking !== null;
   }
 
+  /** SUMMON needs a lead, or a program for the agents that are born. */
+  get #offered() {
+    return store.button === "SUMMON" ? store.births : store.button !== null;
+  }
+
   #paint() {
     const busy = this.#busy;
-    setHidden(this.button, !busy && !store.button);
+    setHidden(this.button, !busy && !this.#offered);
     setHidden(this, this.button.hidden && !store.failed.has(KEY));
     setText(this.button, busy ? "WAKING..." : (store.button ?? ""));
     this.button.title = HINTS[store.button] ?? "";

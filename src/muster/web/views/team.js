@@ -2,6 +2,7 @@
 // with the lead in the middle.
 
 import "../elements/agent-card.js";
+import "../elements/first-steps.js";
 import "../elements/needs-list.js";
 import "../elements/retired-list.js";
 import "../elements/roster-tools.js";
@@ -169,51 +170,11 @@ class TeamView extends Part {
     setHidden(this.cost, !spent(costs.team));
   }
 
-  /** A new user's first page: explain how to add an agent. */
+  /** A new user's first page: what can be done here. */
   #paintEmpty(agents) {
     const hasSeats = agents.length > 0 || GRID.some((seat) => store.agents.has(seat));
     setHidden(this.empty, hasSeats);
-    if (hasSeats || this.empty.childElementCount) return;
-    this.empty.append(
-      h("h2", { text: "No agents yet" }),
-      h("p", { text: "An agent is a program that muster runs, or one that connects by itself." }),
-      h("p", {}, addButton("main")),
-      h(
-        "ul",
-        {},
-        h(
-          "li",
-          {},
-          "From a terminal: ",
-          h("pre", { text: "muster agent add builder -- ./build-something.sh" }),
-          "or two lines in ",
-          h("code", { text: ".muster/muster.toml" }),
-          ", which muster takes up by itself.",
-        ),
-        h(
-          "li",
-          {},
-          "Or register an agent that connects by itself: ",
-          h("pre", { text: "muster agent register pm" }),
-          "prints its token; ",
-          h("code", { text: "muster.Client" }),
-          " is ten lines of Python.",
-        ),
-        h(
-          "li",
-          {},
-          "Press ",
-          h("strong", { text: "SUMMON" }),
-          " to create eight agents around a lead, if your settings name a program for them.",
-        ),
-        h(
-          "li",
-          {},
-          "Or try the demo team, which needs no key and no network: ",
-          h("pre", { text: "muster up --demo" }),
-        ),
-      ),
-    );
+    if (!hasSeats && !this.empty.childElementCount) this.empty.append(h("first-steps"));
   }
 
   /** The selected card. Without one, `s` and `m` do nothing: no agent is stopped by accident. */

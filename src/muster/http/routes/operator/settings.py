@@ -1,4 +1,4 @@
-"""Settings over HTTP: the agents' tables in force, edits of the file, and installed programs.
+"""Settings over HTTP: the agents' tables in force, edits of the file, programs, templates.
 
 Only operators: an agent's table holds a command that muster runs, and variables that may be secret.
 An edit is validated as a whole, previewed or written, and on record with its author.
@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from muster.errors import BadSettings, NotFound
+from muster.errors import BadSettings, NotFound, TeamInSettings
 from muster.http.routing import OPERATOR, ApiCall, route
 from muster.http.types import Query, StrictBody
 from muster.limits import DISMISSAL_SECONDS
@@ -21,8 +21,9 @@ from muster.machines.state import Agent
 from muster.machines.vocabulary import RunMode
 from muster.reloading.editing import Edit, version_of
 from muster.settings import writing
-from muster.settings.agents import AgentSettings
+from muster.settings.agents import CLAUDE, AgentSettings
 from muster.settings.file import text_of
+from muster.templates.reading import TeamTemplate, packaged, read_template
 from muster.views.answers.settings import (
     AgentTable,
     ProgramList,
@@ -30,6 +31,9 @@ from muster.views.answers.settings import (
     SettingsEdited,
     SettingsMistake,
     SettingsView,
+    TemplateAgent,
+    TemplateList,
+    TemplateView,
 )
 
 Values = dict[str, Any]
@@ -243,3 +247,64 @@ def _session(call: ApiCall, name: str) -> bool:
     """Whether an agent has a session now."""
     agent = _known(call, name)
     return agent is not None and agent.session is not None
+
+
+# ── templates ─────────────────────────────────────────────────────────────────────────────────────
+
+
+class TemplateBody(EditBody, frozen=True, kw_only=True):
+    """A template to start with."""
+
+    name: str
+
+
+@route("GET", "/api/templates", may=OPERATOR)
+async def list_templates(call: ApiCall) -> TemplateList:
+    """List the teams that come with muster, as they would run on this machine."""
+    has_claude = await _has_claude(call)
+    found = (read_template(name, has_claude=has_claude) for name in packaged())
+    return TemplateList(templates=tuple(map(_shown, found)))
+
+
+@route("POST", "/api/settings/template", may=OPERATOR, status=201)
+async def start_from_template(call: ApiCall, body: TemplateBody) -> SettingsEdited:
+    """Write a template into a settings file that has no agents and no channels yet."""
+    if body.name not in packaged():  # a name is no path: files are read by `muster init --from`
+        raise NotFound(kind="template", name=body.name)
+    template = read_template(body.name, has_claude=await _has_claude(call))
+    starts = [name for name, agent in template.settings.agents.items() if agent.autostart]
+    effect = f"{' and '.join(starts)} start" if starts else "the agents are added, paused"
+    current = call.muster.settings.current
+    if current.agents or current.channels:
+        raise TeamInSettings()
+    return await _edit(call, _beginning(template), body, body.name, effect)
+
+
+def _beginning(template: TeamTemplate) -> Edit:
+    return lambda before: f"{before.rstrip()}\n\n{template.text}" if before else template.text
+
+
+async def _has_claude(call: ApiCall) -> bool:
+    found = await call.muster.detect_programs()
+    return any(each.runtime == CLAUDE and each.program for each in found)
+
+
+def _shown(template: TeamTemplate) -> TemplateView:
+    settings = template.settings
+    return TemplateView(
+        name=template.name,
+        about=template.about,
+        agents=tuple(
+            TemplateAgent(name=name, description=agent.description, runs=_runs(agent))
+            for name, agent in settings.agents.items()
+        ),
+        channels=tuple(settings.channels),
+        text=template.text,
+    )
+
+
+def _runs(agent: AgentSettings) -> str:
+    """The program of an agent of a template, in words."""
+    if agent.script:
+        return "a script, without a model"
+    return "Claude Code" if agent.runtime == CLAUDE else " ".join(agent.command) or agent.runtime
