@@ -30,7 +30,8 @@ class Target:
     def __init__(self, path: str, cwd: str) -> None:
         given = os.path.join(cwd, path)  # noqa: PTH118
         self.real = os.path.realpath(given)
-        self.names = tuple(dict.fromkeys((os.path.normpath(given), self.real)))
+        names = (os.path.normpath(given), self.real)
+        self.names = tuple(dict.fromkeys((*names, *map(_without_tail, names))))
         self.mode = self._mode()
 
     def _mode(self) -> int | None:
@@ -56,6 +57,11 @@ class Target:
             return ""
         with os.fdopen(open_regular(self.real), encoding="utf-8", errors="replace") as file:
             return file.read(CONTENT_CHARS_MAX)
+
+
+def _without_tail(name: str) -> str:
+    """A path without blanks and dots at its end: `evil.py ` is for people and tools `evil.py`."""
+    return name.rstrip(" .\t\r\n\u00a0\u200b") or name
 
 
 def check_write(
