@@ -2365,6 +2365,21 @@ DELEGATING = (
         },
     ),
     Promise(
+        "One input is one conversation, and the shell and the dashboard of a folder share them.",
+        {
+            "delegation/following/test_record.py": [
+                "test_a_second_subagent_works_on_the_conversation_beside_the_first",
+            ],
+            "acceptance/claude/test_plugin_story.py": [
+                "test_two_subagents_in_the_background_are_one_conversation_and_waited_for",
+            ],
+            "cli/delegate/test_continuing.py": [
+                "test_a_session_goes_on_in_the_server_and_both_sides_see_what_is_asked",
+                "test_a_session_with_agents_from_elsewhere_stays_where_it_is",
+            ],
+        },
+    ),
+    Promise(
         "Where the router is unsure, a selector chooses from its list, and both opinions are kept.",
         {
             "machines/delegation/test_selection.py": [

@@ -241,10 +241,7 @@ class Conversations:
                 self.log_provider.folder(session_log.team).added_text, name
             )
             await say(session_log, name, conversation.state, Remark.THINKING, wrote)
-            finish = c.FinishTask(
-                conversation=name, epoch=conversation.epoch, summary=why, failed=True
-            )
-            await session_log.send(finish, actor=MUSTER)
+            await finish_all(session_log, name, why)
         if name in session_log.team.delegation.conversations:
             closing = c.CloseConversation(conversation=name, summary=why, failed=True)
             await session_log.send(closing, actor=MUSTER)
@@ -302,6 +299,15 @@ async def close(
     summary = f"{clipped(about)}: {clipped(answer)}"
     closing = c.CloseConversation(conversation=conversation, summary=summary, failed=failed)
     await session_log.send(closing, actor=MUSTER)
+
+
+async def finish_all(session_log: SessionLog, name: ConversationId, why: str) -> None:
+    """Finish the tasks of all agents that work on a conversation, as failed."""
+    while (found := session_log.team.delegation.conversations.get(name)) is not None:
+        if found.state in (MAIN, QUEUE):
+            return
+        finish = c.FinishTask(conversation=name, epoch=found.epoch, summary=why, failed=True)
+        await session_log.send(finish, actor=MUSTER)
 
 
 async def say(

@@ -18,7 +18,7 @@ from muster.engine.dispatcher import Commit, Dispatcher
 from muster.engine.ports import Clock
 from muster.errors import Closed, Invalid, PathTaken
 from muster.machines.ids import ConversationId
-from muster.machines.state import Delegation
+from muster.machines.state import Delegation, RememberedChoice
 from muster.machines.vocabulary import NO_LIMIT, Allowance, DelegationMode
 from muster.routing.agent_files import AgentFile, AgentFolders, Warned, find_agents
 from muster.views.conversations import ConversationView
@@ -110,12 +110,16 @@ class Requests:
         agents: Sequence[str],
         actor: str,
         key: str | None = None,
+        earlier: Sequence[RememberedChoice] = (),
     ) -> Opened:
-        """Open a session in a folder of the project, or resume the one that is open there."""
+        """Open a session in a folder of the project, or resume the one that is open there.
+
+        A team without choices of its own takes over the `earlier` ones.
+        """
         given = [self.inside(folder) for folder in agents]
         found = session_folder.usable(await self._found(given))
-        name = f"{session_folder.SESSIONS_FOLDER}/{self._clock.wall():%Y%m%d_%H%M%S}"
-        root, log_provider = self.inside(path or name), self.conversations.log_provider
+        new = session_folder.new_path(self.project, self._clock.wall())
+        root, log_provider = self.inside(path or str(new)), self.conversations.log_provider
         if session_folder.has_session(root):
             raise PathTaken(path=root, why="has a log of its own")
         if self._dispatcher.team.delegation.path != str(root):
@@ -130,6 +134,7 @@ class Requests:
             actor=actor,
             key=key,
             allowance=self._allowance(),
+            earlier=earlier,
         )
         return Opened(delegation=delegation, resumed=resumed, warnings=found.warnings)
 

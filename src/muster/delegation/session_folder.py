@@ -5,6 +5,8 @@
 
 import asyncio
 from collections.abc import Sequence
+from datetime import datetime
+from itertools import chain, count
 from pathlib import Path
 from typing import Final
 
@@ -40,6 +42,13 @@ LOG_FILE: Final = "team.db"
 
 _USUAL: Final = frozenset({POLICY_FILE, HOME_FOLDER})
 """Names that may exist in a folder that counts as empty."""
+
+
+def new_path(project: Path, now: datetime) -> Path:
+    """A new folder in a project, for a session without a path."""
+    path = project / SESSIONS_FOLDER / f"{now:%Y%m%d_%H%M%S}"
+    others = (path.with_name(f"{path.name}_{number}") for number in count(2))
+    return next(each for each in chain([path], others) if not each.exists())
 
 
 def has_session(root: Path) -> bool:

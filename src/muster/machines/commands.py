@@ -918,6 +918,9 @@ class RecordFile(Command, frozen=True, kw_only=True):
     outside: bool = False
     named: bool = False
 
+    agent: str = ""
+    """The agent that made it, where several work on the conversation."""
+
 
 class LogConversation(Command, frozen=True, kw_only=True):
     """Add a line from another program to the index of conversations."""
@@ -933,6 +936,9 @@ class Delegate(Command, frozen=True, kw_only=True):
     trigger: str
     seconds: float | None = None
     """The agent's time limit."""
+
+    beside: bool = False
+    """Work on it beside the agents that do already; only a program that leads it runs several."""
 
 
 class HandOff(Command, frozen=True, kw_only=True):
@@ -969,6 +975,9 @@ class FinishTask(Command, frozen=True, kw_only=True):
 
     seconds: float | None = None
     """The time limit of an agent that a selector chose."""
+
+    agent: str = ""
+    """The agent, where several work on the conversation; or else the one that has it."""
 
 
 class CloseConversation(Command, frozen=True, kw_only=True):

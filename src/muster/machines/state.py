@@ -680,6 +680,9 @@ class Conversation(Record, frozen=True, kw_only=True):
     keeper: str = ""
     """The program that leads the conversation where muster does not."""
 
+    beside: tuple[str, ...] = ()
+    """Agents that work on it beside the one that `state` names, the newest last."""
+
     reports: tuple[str, ...] = ()
     """The reports of the agents that have worked on it so far."""
 
@@ -694,6 +697,10 @@ class Conversation(Record, frozen=True, kw_only=True):
 
     selection: Selection | None = None
     """The choice that a selector is asked for; None once it is made."""
+
+    def is_worked_on_by(self, agent: str) -> bool:
+        """Whether an agent works on it, alone or beside others."""
+        return agent == self.state or agent in self.beside
 
 
 class RememberedChoice(Record, frozen=True, kw_only=True):

@@ -129,7 +129,7 @@ def choice_list(delegation: Delegation) -> ChoiceList:
 
 # ── as lines of text ──────────────────────────────────────────────────────────────────────────────
 
-_SHOWN: Final = {"task_completed": "Task completed"}
+_SHOWN: Final = {"task_completed": "Task completed", "left": "Task completed"}
 
 
 def head_of(view: ConversationView) -> str:

@@ -90,20 +90,19 @@ def test_a_recorded_session_waits_for_its_subagent_in_the_background(tmp_path: P
     run(play())
 
 
-def test_a_recorded_session_with_two_subagents_at_once_is_told_side_by_side(tmp_path: Path) -> None:
+def test_a_recorded_session_with_two_subagents_at_once_is_one_conversation(tmp_path: Path) -> None:
     async def play() -> None:
         project = Project(tmp_path)
         await project.start()
         await project.play("parallel")
-        first, second = await project.views()
-        assert (first.outcome, second.outcome) == ("answered", "answered")
-        assert first.text == "start"
-        assert second.text.startswith("builder (part of conv_001): ")
-        for view in (first, second):
-            assert [(step.source, step.target) for step in view.trace] == [
-                ("MAIN", "builder"),
-                ("builder", "MAIN"),
-            ]
+        [view] = await project.views()
+        assert (view.outcome, view.text) == ("answered", "start")
+        assert [(step.source, step.target, step.trigger) for step in view.trace] == [
+            ("MAIN", "builder", "delegated"),
+            ("builder", "builder", "joined"),
+            ("builder", "builder", "left"),
+            ("builder", "MAIN", "task_completed"),
+        ]
         assert await project.is_up_to_date()
 
     run(play())

@@ -400,3 +400,74 @@ def test_the_reason_of_a_move_is_said_in_words(
         reason=reason,
     )
     assert reason_of(moved) == words
+
+
+# ── several agents at once ────────────────────────────────────────────────────────────────────────
+
+
+def beside(to: str) -> c.Delegate:
+    return c.Delegate(conversation=ONE, to=to, trigger="", beside=True)
+
+
+def finished(scene: Scene, agent: str = "", *, failed: bool = False) -> list[e.Event]:
+    epoch = scene.team.delegation.conversations[ONE].epoch
+    return scene.do(c.FinishTask(conversation=ONE, epoch=epoch, agent=agent, failed=failed))
+
+
+def working(scene: Scene) -> list[str]:
+    conversation = scene.team.delegation.conversations[ONE]
+    return [*conversation.beside, conversation.state]
+
+
+def test_a_program_that_leads_runs_several_agents_on_one_conversation() -> None:
+    scene = session(keeper="claude:1")
+    scene.do(beside("ada"))
+    scene.do(beside("bob"))
+    [joined] = moves(scene.do(beside("ada")), Machine.DELEGATION)
+    assert joined[1:] == ("bob", "ada", "joined")
+    assert working(scene) == ["ada", "bob", "ada"]
+    [left] = moves(finished(scene, "bob"), Machine.DELEGATION)
+    assert left[1:] == ("bob", "ada", "left")
+    assert working(scene) == ["ada", "ada"]
+    scene.refuse(c.FinishTask(conversation=ONE, epoch=4, agent="bob"), "not_found")
+    finished(scene)
+    assert working(scene) == ["ada"]
+    finished(scene, failed=True)
+    assert working(scene) == [MAIN]
+
+
+def test_the_agent_that_came_last_may_leave_first() -> None:
+    scene = session(keeper="claude:1")
+    scene.do(beside("ada"))
+    scene.do(beside("bob"))
+    [left] = moves(finished(scene, "bob"), Machine.DELEGATION)
+    assert left[1:] == ("bob", "ada", "left")
+    assert working(scene) == ["ada"]
+
+
+def test_a_hand_over_leaves_the_others_at_work_and_the_end_of_the_session_nobody() -> None:
+    scene = session(INTERACTIVE, keeper="claude:1")
+    scene.do(beside("ada"))
+    scene.do(beside("bob"))
+    hand_off(scene, "cyd")
+    assert working(scene) == ["ada", "cyd"]
+    scene.do(c.EndDelegation())
+    assert not scene.team.delegation.conversations
+
+
+def test_only_a_program_that_leads_runs_several_agents() -> None:
+    scene = session()
+    scene.do(delegate())
+    scene.refuse(beside("bob"), "already_claimed")
+
+
+def test_a_file_belongs_to_the_agent_that_made_it_beside_others() -> None:
+    scene = session(keeper="claude:1")
+    scene.do(beside("ada"))
+    scene.do(beside("bob"))
+    file = c.RecordFile(
+        conversation=ONE, path="a.md", change=FileChange.CREATED, size=1, sha256="ab", agent="ada"
+    )
+    assert facts(scene.do(file), e.FileRecorded)[0].state == "ada"
+    other = msgspec.structs.replace(file, agent="somebody")
+    assert facts(scene.do(other), e.FileRecorded)[0].state == "bob"

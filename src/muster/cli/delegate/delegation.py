@@ -149,7 +149,7 @@ def _chosen(path: Path | None) -> Path:
     before = sessions.last()
     if path is None and before is not None:
         return before
-    root = (path or sessions.new_path(_local_now())).absolute()
+    root = (path or session_folder.new_path(Path(), _local_now())).absolute()
     if before is not None and before != root:
         said = f"the session in {clean(str(before))} is still open, and in force again after this"
         click.echo(f"muster: {said} one ends", err=True)

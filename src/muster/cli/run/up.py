@@ -16,6 +16,7 @@ import msgspec
 from click.core import ParameterSource
 
 from muster.app import open_configured
+from muster.cli.delegate.continuing import continue_session
 from muster.cli.options import home_option
 from muster.cli.render import clean
 from muster.cli.run.detaching import start_detached
@@ -171,6 +172,8 @@ async def _run(home: Path, settings: Settings, listener: socket.socket, start: S
         serving(home, muster, settings, listener, ready, options=start.options),
     ):
         muster.dispatcher.watch(partial(_tell_settings, home))
+        if not demo:
+            await continue_session(muster, settings)
         try:
             await _until_stopped(muster, signals, start.notifier)
         finally:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Final
 
-from muster.delegation.conversations import say
+from muster.delegation.conversations import finish_all, say
 from muster.delegation.folder import file_changes
 from muster.delegation.folder.file_changes import ChangedFile, FolderSnapshot
 from muster.delegation.folder.mirror import WorkspaceFolder
@@ -96,7 +96,7 @@ class HookContext:
     def has(self, subagent: Subagent) -> bool:
         """Whether a subagent still has its conversation."""
         found = self.find(subagent.conversation)
-        return found is not None and found.state == subagent.state
+        return found is not None and found.is_worked_on_by(subagent.state)
 
     def conversation_of(self, subagent: str) -> Conversation | None:
         """The conversation of a subagent; for MAIN or an unknown subagent, the current one."""
@@ -113,8 +113,11 @@ class HookContext:
 
     # ── files ─────────────────────────────────────────────────────────────────────────────────────
 
-    async def collect(self, conversation: Conversation) -> None:
-        """Record the files in the outputs that were created, changed or deleted."""
+    async def collect(self, conversation: Conversation, agent: str = "") -> None:
+        """Record the files in the outputs that were created, changed or deleted.
+
+        `agent` made them, or else the agent that has the conversation.
+        """
         outputs = self.folder.root / outputs_of(conversation.id)
         before = self.notes.looks.get(conversation.id, {})
         after, found = await asyncio.to_thread(_compare, outputs, before)
@@ -124,7 +127,7 @@ class HookContext:
             return
         self.notes.looks[conversation.id] = after
         for each in found[:FILES_RECORDED_MAX]:
-            await self._record(conversation, each)
+            await self._record(conversation, each, agent=agent)
         if len(found) > FILES_RECORDED_MAX:
             more = len(found) - FILES_RECORDED_MAX
             note = f"{more} more files in {outputs} were created, changed or deleted."
@@ -165,10 +168,12 @@ class HookContext:
         await say(self.session_log, conversation.id, MUSTER, Remark.NOTE, fitting(note))
 
     async def wrote(
-        self, conversation: Conversation, path: Path, project: Path, *, created: bool
+        self, conversation: Conversation, path: Path, project: Path, *, by: str, created: bool
     ) -> None:
-        """Record a file that a tool has written."""
+        """Record a file that a tool has written; `by` is the subagent, or "" for MAIN."""
         root = self.folder.root
+        known = self.notes.subagents.get(by)
+        agent = "" if known is None else known.state
         place = await asyncio.to_thread(_placed, path, root / outputs_of(conversation.id), root)
         if place is None:
             return
@@ -176,13 +181,13 @@ class HookContext:
         found = found._replace(change=FileChange.CREATED if created else FileChange.CHANGED)
         if inside:
             self.notes.looks.setdefault(conversation.id, {}).update(look)
-            await self._record(conversation, found)
+            await self._record(conversation, found, agent=agent)
             return
         self.notes.around.setdefault(conversation.id, {})[str(path)] = next(iter(look.values()))
         named = _named(path, project, conversation.text)
-        await self._record(conversation, found, outside=True, named=named)
+        await self._record(conversation, found, outside=True, named=named, agent=agent)
         if not named:
-            note = f"{conversation.state} wrote outside of its outputs: {found.path}"
+            note = f"{agent or conversation.state} wrote outside of its outputs: {found.path}"
             await say(self.session_log, conversation.id, MUSTER, Remark.NOTE, note)
 
     async def _record(
@@ -192,6 +197,7 @@ class HookContext:
         *,
         outside: bool = False,
         named: bool = False,
+        agent: str = "",
     ) -> None:
         command = c.RecordFile(
             conversation=conversation.id,
@@ -201,27 +207,29 @@ class HookContext:
             sha256=found.sha256,
             outside=outside,
             named=named,
+            agent=agent,
         )
-        await self.session_log.send(command, actor=_actor(conversation.state))
+        await self.session_log.send(command, actor=_actor(agent or conversation.state))
 
     # ── states ────────────────────────────────────────────────────────────────────────────────────
 
-    async def record_work(self, conversation: Conversation) -> None:
+    async def record_work(self, conversation: Conversation, agent: str = "") -> None:
         """Record an agent's files, and the text that it added to the dialogue."""
+        agent = agent or conversation.state
         wrote = await asyncio.to_thread(self.folder.added_text, conversation.id)
         if wrote:
-            await say(self.session_log, conversation.id, conversation.state, Remark.THINKING, wrote)
-        await self.collect(conversation)
+            await say(self.session_log, conversation.id, agent, Remark.THINKING, wrote)
+        await self.collect(conversation, agent)
 
-    async def finish(self, conversation: ConversationId, summary: str, *, failed: bool) -> None:
-        """Finish the task of the agent that has the conversation: MAIN has it then."""
+    async def finish(self, conversation: ConversationId, agent: str, summary: str) -> None:
+        """Finish the task of an agent: MAIN has the conversation then, or the others that work."""
         found = self.find(conversation)
-        if found is None or found.state == MAIN:
+        if found is None or not found.is_worked_on_by(agent):
             return
         finish = c.FinishTask(
-            conversation=conversation, epoch=found.epoch, summary=summary, failed=failed
+            conversation=conversation, epoch=found.epoch, summary=summary, agent=agent
         )
-        await self.session_log.send(finish, actor=agent_actor(found.state))
+        await self.session_log.send(finish, actor=agent_actor(agent))
 
     async def return_to_main(self, conversation: Conversation, why: str) -> None:
         """Record all files of a conversation, and return it to MAIN."""
@@ -229,7 +237,7 @@ class HookContext:
             await self.collect(conversation)
             return
         await self.record_work(conversation)
-        await self.finish(conversation.id, why, failed=True)
+        await finish_all(self.session_log, conversation.id, why)
 
 
 def fitting(text: str) -> str:

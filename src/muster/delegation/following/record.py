@@ -6,9 +6,9 @@ stays in memory between two calls.
 
 - An input opens a conversation and closes the keeper's earlier ones, except those with subagents in
   the background.
-- The first subagent takes the conversation over. A subagent that starts while another has it gets a
-  conversation of its own. A subagent that is no agent of the session is recorded in a note, and
-  changes no state.
+- The first subagent takes the conversation over. A subagent that starts while another works on it
+  works on it beside that one: one input is one conversation. A subagent that is no agent of the
+  session is recorded in a note, and changes no state.
 - In interactive mode, an agent that starts another agent hands over to it, and has the conversation
   again when that agent stops.
 - In response mode there is no MAIN: an input goes into the queue for a queue runner, and other work
@@ -254,7 +254,7 @@ class Following:
         async with self._hook_context(keeper) as hook:
             conversation = None if hook is None else hook.conversation_of(by)
             if hook is not None and conversation is not None:
-                await hook.wrote(conversation, path, project, created=created)
+                await hook.wrote(conversation, path, project, by=by, created=created)
 
     # ── results ───────────────────────────────────────────────────────────────────────────────────
 

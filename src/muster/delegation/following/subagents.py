@@ -36,20 +36,22 @@ async def noted(hook: HookContext, agent: str, subagent: str, given: list[Pendin
 async def take_over(
     hook: HookContext, agent: str, subagent: str, given: list[PendingTask]
 ) -> Subagent:
-    """Give a subagent that starts the conversation of its giver, or one of its own."""
+    """Give a subagent that starts the conversation of its giver, beside others that work on it.
+
+    Without an open conversation it gets one of its own.
+    """
     giver = given[0].by if given else ""
     handed = await hand_over(hook, agent, giver)
     if handed is not None:
         return handed
-    current, starter = hook.current(), hook.notes.subagents.get(giver)
     # of several pending tasks, the hook does not tell which one this subagent has
     task = given[0].text if len(given) == 1 else ""
-    if current is not None and current.state == MAIN and not (starter and starter.state):
-        await hook.collect(current)
-        await delegate(hook, current.id, agent, task)
-        return Subagent(conversation=current.id, state=agent, main=current.id)
-    beside = hook.conversation_of(giver)
-    return await open_own(hook, agent, subagent, task, beside)
+    conversation = hook.conversation_of(giver)
+    if conversation is None:
+        return await open_own(hook, agent, subagent, task)
+    await hook.collect(conversation)
+    await delegate(hook, conversation.id, agent, task)
+    return Subagent(conversation=conversation.id, state=agent, main=hook.main_of(conversation))
 
 
 async def hand_over(hook: HookContext, agent: str, giver: str) -> Subagent | None:
@@ -74,25 +76,21 @@ async def hand_off(hook: HookContext, conversation: Conversation, to: str, why: 
     return MAIN if found is None else found.state
 
 
-async def open_own(
-    hook: HookContext, agent: str, subagent: str, task: str, main: Conversation | None
-) -> Subagent:
-    """Open a conversation for a subagent that starts while another agent has the main one."""
-    part = "" if main is None else f" (part of {main.id})"
+async def open_own(hook: HookContext, agent: str, subagent: str, task: str) -> Subagent:
+    """Open a conversation for a subagent that starts while no input is open."""
     opening = c.OpenConversation(
-        text=f"{agent}{part}: {task or 'one of the tasks that were set for it'}",
+        text=f"{agent}: {task or 'one of the tasks that were set for it'}",
         speaker_name=MAIN,
         keeper=str(hook.keeper.of(subagent)),
     )
     conversation = opened_by(await hook.session_log.send(opening, actor=MUSTER))
     await delegate(hook, conversation, agent, task)
-    belongs = conversation if main is None else hook.main_of(main)
-    return Subagent(conversation=conversation, state=agent, main=belongs)
+    return Subagent(conversation=conversation, state=agent, main=conversation)
 
 
 async def delegate(hook: HookContext, conversation: ConversationId, agent: str, task: str) -> None:
-    """Delegate a conversation to an agent."""
-    delegate = c.Delegate(conversation=conversation, to=agent, trigger=task)
+    """Delegate a conversation to an agent, beside others that work on it."""
+    delegate = c.Delegate(conversation=conversation, to=agent, trigger=task, beside=True)
     await hook.session_log.send(delegate, actor=MUSTER)
 
 
@@ -100,17 +98,17 @@ async def finish(hook: HookContext, known: Subagent, report: str) -> None:
     """Record the report of a subagent, and finish its task or hand it back to its giver."""
     conversation = hook.find(known.conversation)
     assert conversation is not None
-    await hook.record_work(conversation)
+    await hook.record_work(conversation, known.state)
     if report.strip():
         await say(hook.session_log, conversation.id, known.state, Remark.REPORT, report)
     giver = hook.notes.subagents.get(known.giver)
-    if giver is not None and giver.state:
+    if giver is not None and giver.state and conversation.state == known.state:
         progress = c.RecordProgress(conversation=conversation.id, what=clipped(report))
         await hook.session_log.send(progress, actor=agent_actor(known.state))
         handed = await hand_off(hook, conversation, giver.state, clipped(report))
         if handed == giver.state:
             return
-    await hook.finish(conversation.id, clipped(report), failed=False)
+    await hook.finish(conversation.id, known.state, clipped(report))
     if hook.belongs_to_subagent(conversation):
         about = conversation.text
         await close(

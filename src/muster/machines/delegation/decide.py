@@ -36,14 +36,12 @@ from muster.errors import (
     WrongMode,
 )
 from muster.limits import (
-    CHOICE_CHARS_MAX,
     DIALOGUE_CHARS_MAX,
     HANDOVERS_MAX,
     NESTED_ASKS_MAX,
 )
 from muster.machines import commands as c
 from muster.machines import events as e
-from muster.machines.actors import refuse_agent
 from muster.machines.delegation.selection import chosen_agent, not_selected, selected
 from muster.machines.events import Fact
 from muster.machines.ids import ConversationId
@@ -100,6 +98,8 @@ TABLE: Table[Step] = Table(
         must_stop,
     ),
     Row(AGENT, AGENT, "handed_over", "interactive mode: pass it on to another"),
+    Row(AGENT, AGENT, "joined", "a program that leads it starts another agent beside"),
+    Row(AGENT, AGENT, "left", "an agent is done, and others still work on it"),
     Row(AGENT, MAIN, "handed_back", "interactive mode: pass it back"),
     Row(AGENT, MAIN, "session_closed", "the state machine session ended"),
     Row(QUEUE, AGENT, "delegated", "response mode: claimed, by one agent only"),
@@ -120,7 +120,7 @@ def start_delegation(team: Team, command: c.StartDelegation, now: datetime) -> S
 
 
 def add_descriptions(team: Team, command: c.AddDescriptions, now: datetime) -> Sequence[Fact]:
-    delegation = _open(team)
+    delegation = open_session(team)
     _check_names(command.agents)
     known = [name for name in command.agents if name in delegation.agents]
     if known or not command.agents:
@@ -136,7 +136,7 @@ def _check_names(agents: Sequence[str]) -> None:
 
 
 def end_delegation(team: Team, command: c.EndDelegation, now: datetime) -> Iterator[Fact]:
-    delegation = _open(team)
+    delegation = open_session(team)
     for conversation_id in sorted(delegation.conversations):
         conversation = delegation.conversations[conversation_id]
         if conversation.state != delegation.home_state:
@@ -146,7 +146,7 @@ def end_delegation(team: Team, command: c.EndDelegation, now: datetime) -> Itera
 
 
 def open_conversation(team: Team, command: c.OpenConversation, now: datetime) -> Sequence[Fact]:
-    delegation = _open(team)
+    delegation = open_session(team)
     check_text(command.text)
     if command.depth > NESTED_ASKS_MAX:
         raise NestedTooDeep(depth=command.depth, most=NESTED_ASKS_MAX)
@@ -169,38 +169,12 @@ def conversation_id(number: int) -> ConversationId:
 def record_route(team: Team, command: c.RecordRoute, now: datetime) -> Sequence[Fact]:
     delegation, _ = _conversation(team, command.conversation)
     if command.to != MAIN:
-        _require_agent(delegation, command.to)
+        require_agent(delegation, command.to)
     if command.selector:
         check_plain("the selector", command.selector)
         if not command.candidates:
             raise Invalid(what="the route", why="has no candidates for its selector")
     return (e.Routed(**_fields(command)),)
-
-
-def remember_choice(team: Team, command: c.RememberChoice, now: datetime) -> Sequence[Fact]:
-    delegation = _open(team)
-    check_text(command.text)
-    if command.to != MAIN:
-        _require_agent(delegation, command.to)
-    choice = e.ChoiceRemembered(
-        number=delegation.choices_made + 1,
-        text=command.text[:CHOICE_CHARS_MAX],
-        to=command.to,
-        guess=command.guess[:CHOICE_CHARS_MAX],
-    )
-    return (choice,)
-
-
-def forget_choice(team: Team, command: c.ForgetChoice, now: datetime) -> Sequence[Fact]:
-    known = [each.number for each in team.delegation.choices]
-    if command.number is not None and command.number not in known:
-        raise NotFound(kind="remembered choice", name=str(command.number))
-    return (e.ChoiceForgotten(number=command.number),) if known else ()
-
-
-def check_chooses(team: Team, command: c.RememberChoice | c.ForgetChoice, actor: str) -> None:
-    """Only people teach the router: an agent could otherwise direct work to itself."""
-    refuse_agent(actor, "teach the router")
 
 
 def deny_permission(team: Team, command: c.DenyPermission, now: datetime) -> Sequence[Fact]:
@@ -223,7 +197,10 @@ def record_dialogue(team: Team, command: c.RecordDialogue, now: datetime) -> Seq
 
 def record_file(team: Team, command: c.RecordFile, now: datetime) -> Sequence[Fact]:
     _, conversation = _conversation(team, command.conversation)
-    return (e.FileRecorded(state=conversation.state, **_fields(command)),)
+    fields = _fields(command)
+    agent = fields.pop("agent")
+    state = agent if conversation.is_worked_on_by(agent) else conversation.state
+    return (e.FileRecorded(state=state, **fields),)
 
 
 def log_conversation(team: Team, command: c.LogConversation, now: datetime) -> Sequence[Fact]:
@@ -239,15 +216,16 @@ def _fields(command: c.Command) -> dict[str, Any]:
 def delegate(team: Team, command: c.Delegate, now: datetime) -> Sequence[Fact]:
     delegation, conversation = _conversation(team, command.conversation)
     if conversation.selection is None or command.to != conversation.selection.selector:
-        _require_agent(delegation, command.to)
-    if conversation.state != delegation.home_state:
+        require_agent(delegation, command.to)
+    at_home = conversation.state == delegation.home_state
+    if not at_home and not (command.beside and conversation.keeper):
         raise AlreadyClaimed(conversation=conversation.id, state=conversation.state)
     _check_work(team, conversation, command.to, now)
     return (
         _move(
             delegation,
             conversation,
-            "delegated",
+            "delegated" if at_home else "joined",
             command.to,
             reason=command.trigger,
             until=_deadline(now, command.seconds),
@@ -264,7 +242,7 @@ def hand_off(team: Team, command: c.HandOff, now: datetime) -> Iterator[Fact]:
         yield _move(delegation, conversation, "handed_back", MAIN, reason=command.reason)
         yield from _close(conversation, answer, failed=False)
         return
-    _require_agent(delegation, command.to)
+    require_agent(delegation, command.to)
     _check_work(team, conversation, command.to, now)
     until = _deadline(now, command.seconds)
     move = _move(
@@ -296,6 +274,9 @@ def finish_task(team: Team, command: c.FinishTask, now: datetime) -> Iterator[Fa
     delegation, conversation = _working(team, command.conversation, command.epoch)
     trigger = "agent_failed" if command.failed else "task_completed"
     reason = command.summary if command.failed else command.summary or clipped(command.report)
+    if conversation.beside:
+        yield _leave(delegation, conversation, command.agent or conversation.state, reason)
+        return
     yield _move(delegation, conversation, trigger, delegation.home_state, reason=reason or None)
     if delegation.mode is DelegationMode.RESPONSE:
         yield _end(conversation, reason, failed=command.failed)
@@ -307,6 +288,20 @@ def finish_task(team: Team, command: c.FinishTask, now: datetime) -> Iterator[Fa
         return
     answer = failure or answer_of(conversation.state, command.report)
     yield from _close(conversation, answer, failed=command.failed)
+
+
+def _leave(
+    delegation: Delegation, conversation: Conversation, agent: str, reason: str
+) -> e.StateTransition:
+    """The end of one agent's work on a conversation that others still work on."""
+    if not conversation.is_worked_on_by(agent):
+        raise NotFound(kind="agent at work", name=agent)
+    to = conversation.state if agent != conversation.state else conversation.beside[-1]
+    return replace(
+        _move(delegation, conversation, "left", to, reason=reason or None),
+        agent_id=agent,
+        source=agent,
+    )
 
 
 def _select(
@@ -376,14 +371,15 @@ def in_order(delegation: Delegation) -> list[Conversation]:
     return sorted(delegation.conversations.values(), key=lambda each: (len(each.id), each.id))
 
 
-def _open(team: Team) -> Delegation:
+def open_session(team: Team) -> Delegation:
+    """The state machine session, which must be open."""
     if team.delegation.mode is None:
         raise NoDelegation()
     return team.delegation
 
 
 def _conversation(team: Team, conversation_id: ConversationId) -> tuple[Delegation, Conversation]:
-    delegation = _open(team)
+    delegation = open_session(team)
     conversation = delegation.conversations.get(conversation_id)
     if conversation is None:
         raise ConversationClosed(conversation=conversation_id)
@@ -413,7 +409,8 @@ def _deadline(now: datetime, seconds: float | None) -> datetime | None:
     return None if seconds is None else now + timedelta(seconds=seconds)
 
 
-def _require_agent(delegation: Delegation, name: str) -> None:
+def require_agent(delegation: Delegation, name: str) -> None:
+    """Refuse an agent that has no description in the session."""
     if name not in delegation.agents:
         raise NotFound(kind="agent description", name=name)
 

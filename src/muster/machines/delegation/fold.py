@@ -132,9 +132,22 @@ def transition(team: Team, event: Event, fact: e.StateTransition) -> Team:
         epoch=fact.epoch,
         visits=visits,
         session=None,
+        beside=_beside(conversation, fact),
         reports=_with_reason(conversation.reports, fact),
     )
     return _with(team, moved)
+
+
+def _beside(conversation: Conversation, fact: e.StateTransition) -> tuple[str, ...]:
+    """The agents that work on a conversation beside the one that has it after a transition."""
+    if fact.trigger == "joined":
+        return (*conversation.beside, conversation.state)
+    if fact.trigger == "left":
+        working = [*conversation.beside, conversation.state]
+        working.remove(fact.source)
+        working.remove(fact.target)
+        return tuple(working)
+    return conversation.beside if fact.trigger == "handed_over" else ()
 
 
 def _with_reason(reports: tuple[str, ...], fact: e.StateTransition) -> tuple[str, ...]:

@@ -6,6 +6,8 @@ from muster.machines import events as e
 
 _REASONS: Final = {
     "delegated": "its description matches",
+    "joined": "started beside the others",
+    "left": "task completed, others still work",
     "task_completed": "task completed",
     "agent_failed": "agent failed",
     "handed_over": "handed over",
@@ -18,5 +20,5 @@ def reason_of(fact: e.StateTransition) -> str:
     """The reason of a transition: the match of the router, or the trigger in words."""
     if fact.trigger == "delegated":
         return fact.reason or _REASONS["delegated"]
-    detail = fact.reason if fact.trigger != "task_completed" else None
+    detail = fact.reason if fact.trigger not in ("task_completed", "left") else None
     return _REASONS[fact.trigger] + (f": {detail}" if detail else "")

@@ -130,6 +130,8 @@ _TRIGGERS = {
     "approval_answered": "its request for approval was answered",
     # delegation
     "delegated": "its description matched",
+    "joined": "another agent was started beside it",
+    "left": "an agent was done, and others still work on it",
     "task_completed": "the task was completed",
     "agent_failed": "the agent failed",
     "handed_over": "it was handed over",

@@ -18,6 +18,7 @@ from muster.machines import approvals, tokens
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.commands import Command
+from muster.machines.delegation import choices
 from muster.machines.delegation import decide as delegation
 from muster.machines.events import Event, Fact
 from muster.machines.identity import decide as identity
@@ -162,8 +163,8 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.OfferTurn: granting.offer_turn,
     c.StartDelegation: delegation.start_delegation,
     c.AddDescriptions: delegation.add_descriptions,
-    c.RememberChoice: delegation.remember_choice,
-    c.ForgetChoice: delegation.forget_choice,
+    c.RememberChoice: choices.remember_choice,
+    c.ForgetChoice: choices.forget_choice,
     c.EndDelegation: delegation.end_delegation,
     c.OpenConversation: delegation.open_conversation,
     c.RecordRoute: delegation.record_route,
@@ -199,8 +200,8 @@ ACTOR_RULES: dict[type[Command], Callable[[Team, Any, str], None]] = {
     c.RenameAgent: membership.check_rename,
     c.DismissAgent: membership.check_dismiss,
     c.RestoreAgent: membership.check_restore,
-    c.RememberChoice: delegation.check_chooses,
-    c.ForgetChoice: delegation.check_chooses,
+    c.RememberChoice: choices.check_chooses,
+    c.ForgetChoice: choices.check_chooses,
     c.SettleNeed: needs.check_settles,
     c.ReopenNeed: needs.check_settles,
     c.SeeMessages: needs.check_settles,

@@ -24,8 +24,8 @@ _HARMLESS = {
     "information": """echo pwd true false : id whoami groups users who w uptime uname nproc
         free vmstat iostat ps pgrep pstree printenv locale getconf getent tty cal ncal realpath
         readlink sleep yes help exit return break continue shift times last findmnt
-        sw_vers lsb_release netstat ping ping6 dig host nslookup whois traceroute clear logname hostid
-        pathchk""",
+        sw_vers netstat ping ping6 dig host nslookup whois traceroute clear logname hostid
+        pathchk lsb_release""",
 }
 """Programs that write no file and run no program, with any options."""
 

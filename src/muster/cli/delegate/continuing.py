@@ -1,0 +1,26 @@
+"""A state machine session that was opened in a project before its server."""
+
+from muster.cli.delegate import sessions
+from muster.cli.render import clean
+from muster.cli.saying import say
+from muster.delegation.session_folder import has_session
+from muster.delegation.taking_over import take_over
+from muster.machines.ids import person
+from muster.settings.model import Settings
+from muster.team import Muster
+
+
+async def continue_session(muster: Muster, settings: Settings) -> None:
+    """Continue the session that is open in the server's project in the server, and say so."""
+    project = muster.requests.project
+    root = sessions.last(project)
+    if root is None or not has_session(root):
+        return
+    actor = person(settings.team.human)
+    taken = await take_over(muster.requests, muster.team, root, settings, actor=actor)
+    if taken is None:
+        said = f"The session in {root} has a log of its own, and is not in the dashboard."
+        say(clean(said), err=True)
+        return
+    sessions.forget(root, project)
+    say(clean(f"The open session goes on here, in {taken.path}. Before: {taken.before}."))
