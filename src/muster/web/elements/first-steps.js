@@ -20,7 +20,7 @@ class FirstSteps extends Part {
       h("p", { text: "An agent is a program that muster runs, or one that connects by itself." }),
       h(
         "div",
-        { class: "steps" },
+        { class: "first-steps" },
         h(
           "section",
           { data: { acts: "" } },
