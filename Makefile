@@ -43,11 +43,13 @@ TESTS_WALKS := tests/guides tests/demo tests/stress tests/bench tests/cli/run te
 	tests/cli/act/test_next_keeping.py tests/confine/test_canary.py tests/permissions/test_canary.py
 TESTS_CLAUDE := tests/acceptance/claude tests/claude_plugin/plugin/test_plugin.py tests/cli/setup/test_claude_plugin.py
 
-# One process more than there are cores, because many tests wait for other programs. An idle process takes tests
-# over from a busy one, so that all end at about the same time.
-AT_ONCE ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))
+# Two processes for each core, because many tests wait for other programs. An idle process takes tests over from a busy
+# one, so that all end at about the same time. The quick tests wait less, and each process must collect all of them.
+CORES := $(shell nproc 2>/dev/null || echo 2)
+AT_ONCE ?= $(shell echo $$((2 * $(CORES))))
+test-quick: AT_ONCE := $(shell echo $$(($(CORES) + 1)))
 # Compiled tests are kept, also where PYTHONDONTWRITEBYTECODE is set: each process would compile all of them again.
-PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses=$(AT_ONCE) --dist=worksteal \
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses=$(AT_ONCE) --dist=worksteal \
 	--durations=20 --durations-min=2
 # Hundreds of tests drive browsers, shells and Claude Code. A few that fail are tried once more, alone, and listed: each
 # is a defect to find. `make test-quick` tries nothing twice.
