@@ -429,8 +429,7 @@ async def _begin(
     If the clock was set back while muster was down, deadlines are set back with it: none is further
     away than it was at the last event.
     """
-    paths = roster.state_files(in_force.current)
-    paused = await wishes(paths, dispatcher.team, clock, home)
+    paused = await wishes(roster.state_files(in_force.current), dispatcher.team, clock, home)
     started = StartMuster(
         server_session=SessionId(ids.new()),
         muster_version=__version__,

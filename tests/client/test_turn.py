@@ -601,7 +601,9 @@ def test_a_question_to_a_person_returns_the_answer(operator: Client, scene: Scen
             asked = threads.submit(turn.ask, "Which colour?")
             until(lambda: operator.channel(scene.reviews).waiting is not None)
             operator.post(scene.reviews, "blue")
-            assert [each.text for each in asked.result(WAIT_SECONDS)] == ["blue"]
+            answer = asked.result(WAIT_SECONDS)
+            assert answer == "blue"
+            assert [each.speaker for each in answer.messages] == ["human"]
         turn.complete("blue it is")
     assert texts(operator, scene.reviews) == ["begin", "Which colour?", "blue", "blue it is"]
 
@@ -610,7 +612,7 @@ def test_a_question_that_nobody_answers_costs_the_turn(operator: Client, scene: 
     operator.post(scene.reviews, "begin")
     with scene.client(scene.pm) as client:
         turn = next(client.turns(scene.pm, join=[scene.reviews]))
-        assert turn.ask("Anybody?", 0.1) == ()
+        assert turn.ask("Anybody?", 0.1) == ""
         assert turn.lost == "the turn's wait timed out"
 
 

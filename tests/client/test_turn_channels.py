@@ -1,7 +1,7 @@
 """An agent in two channels, in the Python clients: each turn gets the words of its own channel."""
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -65,7 +65,7 @@ def a_bot(
     return Bot(locate(None, None, home, {}).url, name, token, ops, chat)
 
 
-def said(messages: tuple[MessageView, ...]) -> list[tuple[str, bool]]:
+def said(messages: Sequence[MessageView]) -> list[tuple[str, bool]]:
     """The texts, and whether a message is marked as handed over before."""
     return [(each.text, isinstance(each, HandedMessage) and each.again) for each in messages]
 
@@ -118,11 +118,16 @@ def test_a_question_is_answered_in_its_channel_only(home: Path, operator: Client
                 seen.append((turn.channel, said(turn.messages)))
                 if in_ops(turn):
                     asked.set()
-                    seen.append(("answer", said(await turn.ask("Delete the database?"))))
+                    seen.append(("answer", said(await ask(turn))))
                     seen.append(("news", said(await turn.news())))
                 await turn.complete("ok")
                 if not in_ops(turn):
                     return
+
+    async def ask(turn: AsyncTurn) -> Sequence[MessageView]:
+        answer = await turn.ask("Delete the database?")
+        assert answer == "no"
+        return answer.messages
 
     async def story() -> list[tuple[str, list[tuple[str, bool]]]]:
         asked, seen = asyncio.Event(), list[tuple[str, list[tuple[str, bool]]]]()
@@ -149,7 +154,7 @@ def test_words_from_before_a_question_are_news_and_no_answer(home: Path, operato
         turns = client.turns(bot.name)
         turn = next(turns)
         operator.post(bot.ops, "yes, fine so far")
-        assert turn.ask("Delete the database?", timeout_s=0.1) == ()
+        assert turn.ask("Delete the database?", timeout_s=0.1) == ""
         assert turn.lost is not None
         assert [each.text for each in turn.kept] == ["yes, fine so far"]
         operator.post(bot.ops, "go on")

@@ -167,6 +167,12 @@ def test_an_agent_that_a_person_removed_learns_that_only_a_person_adds_it(tmp_pa
     assert told(tmp_path, "bo")[title] == ["member_left"]
 
 
+def test_an_agent_that_lost_its_place_learns_when_it_gets_it_back(tmp_path: Path) -> None:
+    play(tmp_path, *TWO_AGENTS, c.DisconnectAgent(seat=BO, reason="heartbeat_lost"))
+    title = "not in design: it lost its place, and gets it back when it joins again"
+    assert told(tmp_path, "bo")[title][0] == "member_left"
+
+
 def test_an_agent_waits_for_the_selector_and_the_selector_for_its_next_choice(
     tmp_path: Path,
 ) -> None:

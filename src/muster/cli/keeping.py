@@ -37,9 +37,9 @@ TAKEN_SECONDS: Final = 2.0
 """How long to wait for the process of an earlier script that had the same turn to end."""
 
 
-def keep_turn(home: Path, told: Next) -> None:
+def keep_turn(home: Path, told: Next, scripts: Sequence[int]) -> None:
     """Leave a process behind that renews a turn until it is over, or its script has ended."""
-    scripts, name = _scripts(), _name(home, told)
+    name = _name(home, told)
     held = socket.socket(socket.AF_UNIX)
     is_held = _hold(held, name)  # before the script goes on, which may ask for the turn again
     sys.stdout.flush()
@@ -110,19 +110,40 @@ def is_kept(home: Path, told: Next) -> bool:
 # ── the script ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _scripts() -> Sequence[int]:
+def find_scripts() -> Sequence[int]:
     """Handles of the processes that may work on the turn; the first that lives on is the one.
 
     In `$(muster next)` that is the process that reads the output, however many wrappers
     (`timeout`, `bash -c`, a script) are in between. Where no parent reads it, a wrapper is told by
-    its end, which comes right after this process. A subshell is no candidate.
+    its end, which comes right after this process. A wrapper also hands its own output on, so no
+    parent above the first with another output is a candidate: in `muster next | tee` there is one
+    only, and its death is never taken for the end of a wrapper. A subshell is no candidate.
+
+    Asked before the turn: a script that is killed meanwhile has no place among the parents.
     """
-    above = [*_ancestors(os.getpid())]
-    reader = next(filter(_reads_output, above), None)
-    if reader is not None:
-        return (os.pidfd_open(reader),)
-    callers = [pid for pid in above if pid == above[0] or not _started_the_script(pid, above)]
-    return [os.pidfd_open(pid) for pid in callers if not _is_subshell(pid)]
+    with suppress(OSError):  # a parent has ended, and the script with it
+        above = [*_ancestors(os.getpid())]
+        reader = next(filter(_reads_output, above), None)
+        if reader is not None:
+            return (os.pidfd_open(reader),)
+        return [os.pidfd_open(pid) for pid in _callers(above) if not _is_subshell(pid)]
+    return ()
+
+
+def _callers(above: Sequence[int]) -> Iterator[int]:
+    """The parents up to the first that is no subshell and has another output."""
+    for pid in above:
+        if pid == above[0] or not _started_the_script(pid, above):
+            yield pid
+        if not _shares_output(pid) and not _is_subshell(pid):
+            return
+
+
+def _shares_output(pid: int) -> bool:
+    """Whether a process prints to where this one does."""
+    with suppress(OSError):  # it has closed it, or belongs to another user
+        return os.path.samestat(Path(f"/proc/{pid}/fd/1").stat(), os.fstat(1))
+    return False
 
 
 def _started_the_script(pid: int, above: Sequence[int]) -> bool:

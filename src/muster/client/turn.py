@@ -16,7 +16,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import aclosing, suppress
-from typing import Final, TypeVar
+from typing import Final, Self, TypeVar
 
 from muster.client import requests
 from muster.client.requests import ApiRequest
@@ -55,6 +55,24 @@ NOT_NOW: Final = (NotYourTurn, StaleEpoch, NotAMember, NotPresent, Disabled)
 """Refusals of a turn that is paused or lost."""
 
 T = TypeVar("T")
+
+
+class Answer(str):
+    """The answer of a person: a text, whose messages have the rest (speaker, time, files).
+
+    Several messages are one text with a line for each. Without an answer it is empty, and has no
+    messages.
+    """
+
+    __slots__ = ("messages",)
+
+    messages: Sequence[MessageView]
+
+    def __new__(cls, messages: Sequence[MessageView] = ()) -> Self:
+        """Make a text of messages."""
+        answer = super().__new__(cls, "\n".join(each.text for each in messages))
+        answer.messages = tuple(messages)
+        return answer
 
 
 class TurnMethods(WatchedTurn):
@@ -111,17 +129,18 @@ class TurnMethods(WatchedTurn):
         return await self._resume()
 
     @sync_or_async
-    async def ask(self, question: str, timeout_s: float | None = None) -> tuple[MessageView, ...]:
-        """Post a question, pause the turn until a person answers, and return the answer.
+    async def ask(self, question: str, timeout_s: float | None = None) -> Answer:
+        """Post a question, pause the turn until a person answers, and return the answer as text.
 
-        The answer is what a person says in the channel after the question. Other messages that come
-        meanwhile are the next `news()`. After `timeout_s` seconds (the channel's
-        `waitTimeoutSeconds`) the turn is lost, and there is no answer.
+        The answer is what a person says in the channel after the question; its `messages` have the
+        speaker and attached files. Other messages that come meanwhile are the next `news()`. After
+        `timeout_s` seconds (the channel's `waitTimeoutSeconds`) the turn is lost, and the answer is
+        empty.
         """
         posting = requests.post(self.channel, question, agent=self.agent, epoch=self.epoch)
         posted = await self._act(posting)
         if posted is None:
-            return ()
+            return Answer()
         answers = self._answers(await self._newer(0.0), posted.seq)
         if not answers:
             await self._wait(question[:NOTE_CHARS_MAX], timeout_s, Awaits.PERSON)
@@ -130,7 +149,7 @@ class TurnMethods(WatchedTurn):
         self._waits = False
         if self.paused:  # the answer came before the pause, and did not end it
             await self._resume()
-        return answers
+        return Answer(answers)
 
     def _answers(self, news: Sequence[MessageView], question: int) -> tuple[MessageView, ...]:
         """The messages that answer a question in the channel; the others are kept as news."""

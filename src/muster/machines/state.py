@@ -494,6 +494,13 @@ class HeldTurn(Record, frozen=True, kw_only=True):
     """Whether the holder is the channel's selector and is asked for the next speaker."""
 
 
+class Hold(Record, frozen=True, kw_only=True):
+    """A person's hold on the turn of a member that has left since: its next turn is held, too."""
+
+    seat: SeatId
+    until: datetime
+
+
 class Drain(Record, frozen=True, kw_only=True):
     """Work on a lost turn that must stop before the next turn is granted."""
 
@@ -526,6 +533,7 @@ class Channel(Record, frozen=True, kw_only=True):
 
     turn: HeldTurn | None = None
     drain: Drain | None = None
+    hold: Hold | None = None
     last_holder: SeatId | None = None
     """The holder of the last turn that has ended."""
 
@@ -548,7 +556,12 @@ class Channel(Record, frozen=True, kw_only=True):
 
     to_person: WordToPerson | None = None
     claims: tuple[ClaimedTurn, ...] = ()
-    """Members that are to speak before the ring's next, the most important first."""
+    """Members that are to speak before the ring's next, the most important first. A person's choice
+    stays for an agent that lost its place.
+    """
+
+    turns_ahead: int = 0
+    """Consecutive turns that claims have put before the ring's next."""
 
     selector_asked: bool = False
     """Whether the selector was asked since the last turn of a speaker."""

@@ -61,7 +61,7 @@ def channel_state(
         config=Rules(**_fields(channel.config)),
         ring=names,
         next=team.agent(following).id if following is not None else None,
-        claims=tuple(_claim(team, each) for each in channel.claims),
+        claims=tuple(_claim(team, each) for each in channel.claims if each.seat in channel.ring),
         members=tuple(
             _member(channel, team.agent(seat), counts.get(seat, 0)) for seat in channel.ring
         ),

@@ -22,7 +22,7 @@ from muster.machines.kernel.sentences import sentence
 from muster.machines.state import Agent, Channel, Team, TurnState
 from muster.machines.turns.order import is_stopped, wants_turn
 from muster.machines.turns.table import reachable, selector_of, unreachable_because
-from muster.machines.vocabulary import Machine
+from muster.machines.vocabulary import Authority, Machine
 from muster.store.base import EVERYTHING, EventStore, LogFilter, Stored
 from muster.store.codec import decode
 from muster.views.access import CanRead
@@ -133,6 +133,8 @@ def of_agent(team: Team, agent: Agent) -> Reading[list[Explanation]]:
     for channel in team.channels.values():
         if agent.seat in channel.barred:
             found += yield from _barred(channel, agent)
+        elif agent.seat in channel.lost_places:
+            found += yield from _lost_place(channel, agent)
     for asked in agent.approvals:
         found += yield from of_approval(asked.id)
     return found
@@ -231,6 +233,14 @@ def _not_its_turn(team: Team, channel: Channel, agent: Agent) -> Reading[list[Ex
 def _barred(channel: Channel, agent: Agent) -> Reading[list[Explanation]]:
     """Why an agent is not in a channel: a person removed it."""
     title = f"not in {channel.id}: a person removed it, and only a person can add it again"
+    left = LogFilter(types=LEFT, channel=channel.id, seat=agent.seat)
+    return (yield from _newest(agent, title, left))
+
+
+def _lost_place(channel: Channel, agent: Agent) -> Reading[list[Explanation]]:
+    """Why an agent is not in a channel: it left in a crash or without a heartbeat."""
+    comes_back = "joins again" if agent.authority is Authority.SELF else "runs again"
+    title = f"not in {channel.id}: it lost its place, and gets it back when it {comes_back}"
     left = LogFilter(types=LEFT, channel=channel.id, seat=agent.seat)
     return (yield from _newest(agent, title, left))
 

@@ -1,7 +1,7 @@
 """An agent that is a shell script is kept while it works, and comes back after a silence."""
 
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -32,6 +32,9 @@ WRAPPERS = {
     "a pipe": '"$MUSTER" next "$1" | tee "$2.log"',
 }
 """Ways to call `muster next` from the script `$0` with the agent `$1`, in the folder of `$2`."""
+
+OUTLIVING = ("sh", "-c", '"$0" "$@"; exec sleep 600')
+"""A caller of the script, in its session, that outlives it."""
 
 PLAIN = '"$MUSTER" next "$1" $3'
 
@@ -73,7 +76,12 @@ class Shell(NamedTuple):
 
 @contextmanager
 def an_agent(
-    home: Path, client: Client, folder: Path, *options: str, call: str = PLAIN
+    home: Path,
+    client: Client,
+    folder: Path,
+    *options: str,
+    call: str = PLAIN,
+    caller: Sequence[str] = (),
 ) -> Generator[Shell]:
     """A shell agent that has answered once."""
     number = next(_numbers)
@@ -88,7 +96,7 @@ def an_agent(
     wrapper.write_text('#!/bin/sh\n"$MUSTER" next "$1"\ntrue\n', "utf-8")
     wrapper.chmod(0o755)
     changes = {"MUSTER_TOKEN": token, "MUSTER_HOME": str(home), "MUSTER": MUSTER_SCRIPT}
-    command = ["sh", str(script), name, str(go), *options]
+    command = [*caller, "sh", str(script), name, str(go), *options]
     with Popen(command, env=environment(changes), start_new_session=True) as process:
         try:
             until(lambda: answers(client, channel) == 1)
@@ -156,6 +164,34 @@ def test_a_turn_of_a_script_that_was_killed_behind_a_wrapper_is_not_kept(
         until(lambda: client.agent(shell.name).turn is TurnState.ACTIVE)
         shell.process.kill()
         until(lambda: client.agent(shell.name).turn is TurnState.OFFLINE)
+
+
+def test_a_script_behind_a_pipe_that_is_killed_at_once_is_not_taken_for_a_wrapper(
+    home: Path, client: Client, tmp_path: Path
+) -> None:
+    """Its caller lives on, and must not be taken for the script."""
+    pipe = WRAPPERS["a pipe"]
+    with an_agent(home, client, tmp_path, call=pipe, caller=OUTLIVING) as shell:
+        [script] = _children(shell.process.pid)
+        client.post(shell.channel, "slow work")
+        with ExitStack() as opened:
+            until(partial(_is_read, shell.go, opened))  # `muster next` has ended
+            os.kill(script, 9)
+            until(lambda: client.agent(shell.name).turn is TurnState.OFFLINE)
+
+
+def _is_read(pipe: Path, opened: ExitStack) -> bool:
+    """Whether a process has opened a named pipe to read it; then it waits while `opened` lasts."""
+    try:
+        writer = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError:
+        return False
+    opened.callback(os.close, writer)
+    return True
+
+
+def _children(pid: int) -> Sequence[int]:
+    return [*map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split())]
 
 
 def test_a_script_that_was_killed_while_it_waited_behind_a_wrapper_is_no_longer_present(

@@ -8,7 +8,7 @@ from muster.machines import events as e
 from muster.machines.ids import ChannelId
 from muster.machines.kernel import snapshots
 from muster.machines.state import TurnState
-from muster.machines.vocabulary import Authority, JoinRule, TurnConfig
+from muster.machines.vocabulary import Authority, InterruptMode, JoinRule, TurnConfig
 from tests.machines.scene import REVIEWS, Scene, facts, moves
 from tests.machines.turns.test_channels import add, archive, order, remove, seats
 from tests.machines.turns.test_turns import leave, trio
@@ -206,3 +206,119 @@ def test_a_person_can_add_an_agent_again_before_muster_starts_it() -> None:
     assert ring(scene) == ["pm", "dev", "qa"]
     assert scene.agent("pm").authority is Authority.MUSTER
     assert facts(again(scene, "pm"), e.MemberJoined) == []
+
+
+# ── a person's choice, and a person's hold ────────────────────────────────────────────────────────
+
+
+def killing(scene: Scene) -> None:
+    """The turn of pm times out, its work does not stop, and its session is killed."""
+    [_] = facts(scene.later(60 + 10), e.KillRequested)
+
+
+def test_a_member_that_a_person_chooses_while_its_work_is_killed_speaks_when_it_is_back() -> None:
+    scene = run_trio()
+    killing(scene)
+    scene.do(c.OverrideTurn(channel=REVIEWS, seat=scene.seat("pm"), to=TurnState.ACTIVE))
+    granted = moves(scene.ends("pm", CRASHED))
+    assert ("pm", "QUEUED", "ACTIVE", "turn_claimed") not in granted  # to a session that has ended
+    assert (scene.holder(), ring(scene)) == ("dev", ["dev", "qa"])
+    scene.later(1)
+    scene.up("pm")
+    scene.complete("dev")
+    turn = scene.channel().turn
+    assert turn is not None
+    assert (scene.holder(), turn.reason) == ("pm", "chosen by Marcus")
+    assert scene.channel().claims == ()
+
+
+def test_a_member_that_a_person_chooses_while_its_work_is_stopped_in_order_is_started_for_it() -> (
+    None
+):
+    scene = run_trio()
+    scene.later(60)
+    scene.do(c.OverrideTurn(channel=REVIEWS, seat=scene.seat("pm"), to=TurnState.ACTIVE))
+    scene.ends("pm")
+    assert scene.holder() == "pm"
+    assert scene.session("pm").pid is None  # a new session, and not the one that has ended
+
+
+@pytest.mark.parametrize("act", ["disabled", "removed"])
+def test_a_person_s_choice_is_dropped_with_the_place(act: str) -> None:
+    scene = trio()
+    scene.do(c.OverrideTurn(channel=REVIEWS, seat=scene.seat("qa"), to=TurnState.ACTIVE))
+    leave(scene, "qa")
+    [kept] = scene.channel().claims
+    assert kept.seat == scene.seat("qa")
+    seat = scene.seat("qa")
+    scene.do(c.DisableAgent(seat=seat) if act == "disabled" else remove(scene, "qa"))
+    assert scene.channel().claims == ()
+
+
+def held(scene: Scene) -> bool:
+    turn = scene.channel().turn
+    return turn is not None and turn.wait is not None and turn.wait.by_human
+
+
+def interrupted() -> Scene:
+    """A lone agent that connects by itself, whose turn a person holds."""
+    scene = Scene()
+    scene.connected("pm")
+    scene.channel_of("pm", config=TurnConfig(human_interrupt_mode=InterruptMode.INTERRUPT))
+    scene.posts("begin")
+    scene.posts("wait, I am not done")
+    assert held(scene)
+    return scene
+
+
+def test_an_agent_does_not_end_a_person_s_hold_by_leaving_and_joining_again() -> None:
+    scene = interrupted()
+    scene.later(10)
+    leave(scene, "pm")
+    back(scene, "pm")
+    assert held(scene)
+    scene.later(19)
+    assert held(scene)
+    scene.later(1)
+    assert (scene.holder(), held(scene)) == ("pm", False)
+
+
+def test_a_hold_that_ended_while_its_agent_was_away_holds_nothing() -> None:
+    scene = interrupted()
+    leave(scene, "pm")
+    scene.later(30)
+    back(scene, "pm")
+    assert (scene.holder(), held(scene)) == ("pm", False)
+
+
+def test_a_hold_on_a_member_that_left_is_for_that_member_only() -> None:
+    scene = interrupted()
+    scene.connected("dev")
+    scene.do(add(scene, "dev"))
+    leave(scene, "pm")
+    assert (scene.holder(), held(scene)) == ("dev", False)
+    back(scene, "pm")
+    scene.complete("dev")
+    assert (scene.holder(), held(scene)) == ("pm", True)
+
+
+def test_a_person_who_gives_the_turn_lifts_the_hold() -> None:
+    scene = interrupted()
+    leave(scene, "pm")
+    scene.connected("dev")
+    scene.do(add(scene, "dev"))
+    back(scene, "pm")
+    scene.do(c.OverrideTurn(channel=REVIEWS, seat=scene.seat("pm"), to=TurnState.ACTIVE))
+    scene.complete("dev")
+    assert (scene.holder(), held(scene)) == ("pm", False)
+
+
+def test_a_hold_moves_with_the_clock() -> None:
+    scene = interrupted()
+    leave(scene, "pm")
+    hold = scene.channel().hold
+    assert hold is not None
+    scene.do(c.ReportClockJump(seconds=3600, shift_seconds=3600), "muster")
+    moved = scene.channel().hold
+    assert moved is not None
+    assert (moved.until - hold.until).total_seconds() == 3600

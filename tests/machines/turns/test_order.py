@@ -282,7 +282,7 @@ def test_a_handoff_to_an_agent_that_is_busy_elsewhere_does_not_stop_the_others()
 
 def test_a_claim_ends_when_its_member_leaves() -> None:
     scene = trio()
-    gives(scene, "qa")
+    raises(scene, "qa")
     leave(scene, "qa")
     assert scene.channel().claims == ()
     scene.complete("pm")
@@ -300,6 +300,24 @@ def test_members_that_the_speaker_mentions_speak_next_in_the_order_of_the_text()
     assert scene.holder() == "qa"
     scene.complete("qa")
     assert scene.holder() == "dev"
+
+
+def test_members_that_mention_each_other_do_not_keep_the_others_from_speaking() -> None:
+    scene = named("pm", "dev", "qa")
+    spoke = list[str | None]()
+    for _ in range(13):
+        spoke.append(scene.holder())
+        scene.ends_with(scene.holder() or "", "and @pm and @dev")
+    assert spoke[:6] == ["pm", "dev", "pm", "dev", "pm", "qa"]
+    assert "qa" in spoke[6:]
+
+
+def test_members_that_mention_each_other_do_not_wait_for_one_that_is_busy_elsewhere() -> None:
+    scene = named("pm", "dev", "qa")
+    scene.channel_of("qa", channel=DESIGN)
+    for speaker in ("pm", "dev") * 4:
+        assert scene.holder() == speaker
+        scene.ends_with(speaker, "and @pm and @dev")
 
 
 def test_mentions_by_agents_count_only_where_the_channel_says_so() -> None:

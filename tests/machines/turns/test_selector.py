@@ -390,3 +390,14 @@ def test_a_channel_with_the_order_selector_must_name_one() -> None:
     scene.refuse(c.CreateChannel(channel=REVIEWS, config=config), "invalid")
     config = TurnConfig(selector="a/b")
     scene.refuse(c.CreateChannel(channel=REVIEWS, config=config), "invalid")
+
+
+def test_an_agent_that_takes_the_name_of_a_retired_selector_does_not_inherit_its_office() -> None:
+    scene = team()
+    scene.do(c.RetireAgent(seat=scene.seat("boss")))
+    rules = scene.channel().config
+    assert (rules.speaker_order, rules.selector) == (SpeakerOrder.RING, "")
+    scene.connected("boss")
+    scene.do(c.AddMember(channel=REVIEWS, seat=scene.seat("boss")))
+    scene.posts("go on")
+    assert not choosing(scene)

@@ -10,7 +10,7 @@ from typing import Final
 import click
 
 from muster.cli.acting import print_json, server
-from muster.cli.keeping import ending_with_script, is_kept, keep_turn
+from muster.cli.keeping import ending_with_script, find_scripts, is_kept, keep_turn
 from muster.cli.options import home_option, json_option
 from muster.cli.render import clean
 from muster.client import requests
@@ -85,6 +85,7 @@ def next_work(
     Without --wait, a server that is away is waited for. The exit code is 1 where the agent is to
     stop.
     """
+    scripts = find_scripts()
     with ending_with_script(), server(home) as client:
         told = _wait(client, agent, _epochs(known), wait, unasked)
         if _is_again(home, told):
@@ -98,7 +99,7 @@ def next_work(
     if told.do is Do.STOP:
         ctx.exit(TOLD_TO_STOP)
     if told.do is Do.TURN and not no_keep:
-        keep_turn(home, told)
+        keep_turn(home, told, scripts)
 
 
 globals()["next"] = next_work  # the verb is a name of Python's own

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from muster.machines import events as e
 from muster.machines.events import Event
 from muster.machines.maps import put
-from muster.machines.state import Agent, Channel, Drain, HeldTurn, Session, Shutdown, Team
+from muster.machines.state import Agent, Channel, HeldTurn, Session, Shutdown, Team
 
 
 def clock_jumped(team: Team, event: Event, fact: e.ClockJumped) -> Team:
@@ -75,8 +75,13 @@ def _session(session: Session, by: timedelta) -> Session:
 
 def _channel(channel: Channel, by: timedelta) -> Channel:
     turn = None if channel.turn is None else _turn(channel.turn, by)
-    drain = None if channel.drain is None else _drain(channel.drain, by)
-    return replace(channel, turn=turn, drain=drain)
+    drain, hold = channel.drain, channel.hold
+    return replace(
+        channel,
+        turn=turn,
+        drain=drain and replace(drain, until=drain.until + by),
+        hold=hold and replace(hold, until=hold.until + by),
+    )
 
 
 def _turn(turn: HeldTurn, by: timedelta) -> HeldTurn:
@@ -90,7 +95,3 @@ def _turn(turn: HeldTurn, by: timedelta) -> HeldTurn:
         silent_at=_moved(turn.silent_at, by),
         wait=wait,
     )
-
-
-def _drain(drain: Drain, by: timedelta) -> Drain:
-    return replace(drain, until=drain.until + by)

@@ -1,6 +1,6 @@
 """The fold of the log: `evolve(team, event) -> team`. Pure; rebuilding a state needs only this."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -14,14 +14,13 @@ from muster.machines.identity import fold as identity_fold
 from muster.machines.ids import name_key
 from muster.machines.kernel import clock
 from muster.machines.keys import remember_key
-from muster.machines.maps import put
 from muster.machines.needs import fold as needs_fold
 from muster.machines.run_control import fold as run_fold
-from muster.machines.state import Team
+from muster.machines.state import Channel, Team
 from muster.machines.teams import importing
 from muster.machines.turns import fold as turn_fold
 from muster.machines.turns import message_fold, unanswered
-from muster.machines.vocabulary import Machine
+from muster.machines.vocabulary import Machine, SpeakerOrder
 
 
 def _unchanged(team: Team, event: Event, fact: Fact) -> Team:
@@ -36,23 +35,41 @@ def _disabled(team: Team, event: Event, fact: e.AgentDisabled) -> Team:
 
 def _retired(team: Team, event: Event, fact: e.AgentRetired) -> Team:
     after = identity_fold.agent_retired(team, event, fact)
-    return turn_fold.forget_places(after, event, fact.seat)
+    name = team.agents[fact.seat].id
+    return turn_fold.forget_places(_without_selector(after, event, name), event, fact.seat)
+
+
+def _without_selector(team: Team, event: Event, name: str) -> Team:
+    """The channels whose selector was retired speak in the order of the ring: its name is free, and
+    another agent that takes it must not inherit the office.
+    """
+    for channel in _selected_by(team, name):
+        config = replace(channel.config, selector="", speaker_order=SpeakerOrder.RING)
+        team = turn_fold.with_channel(team, event, replace(channel, config=config))
+    return team
 
 
 def _renamed(team: Team, event: Event, fact: e.AgentRenamed) -> Team:
     after = identity_fold.agent_renamed(team, event, fact)
-    return _with_selector(after, fact.previous, fact.name)
+    return _with_selector(after, event, fact.previous, fact.name)
 
 
-def _with_selector(team: Team, previous: str, name: str) -> Team:
+def _with_selector(team: Team, event: Event, previous: str, name: str) -> Team:
     """The channels whose selector was renamed know it by its new name."""
-    for channel in team.channels.values():
-        selector = channel.config.selector
-        if selector and name_key(selector) == name_key(previous):
-            config = replace(channel.config, selector=name)
-            renamed = replace(channel, config=config)
-            team = replace(team, channels=put(team.channels, channel.id, renamed))
+    for channel in _selected_by(team, previous):
+        config = replace(channel.config, selector=name)
+        team = turn_fold.with_channel(team, event, replace(channel, config=config))
     return team
+
+
+def _selected_by(team: Team, name: str) -> Sequence[Channel]:
+    """The channels that have this name as their selector's."""
+    key = name_key(name)
+    return [
+        each
+        for each in team.channels.values()
+        if each.config.selector and name_key(each.config.selector) == key
+    ]
 
 
 # Signs of work that another machine folds: they end a silence, too.

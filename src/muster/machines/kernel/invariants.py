@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from muster.machines.state import Agent, Channel, Conversation, Drain, Status, Team
 from muster.machines.turns.table import has_news
-from muster.machines.vocabulary import Authority, RunMode
+from muster.machines.vocabulary import Authority, Claim, RunMode
 
 
 def violations(team: Team) -> Iterator[str]:
@@ -98,10 +98,7 @@ def _of_channel(team: Team, channel: Channel) -> Iterator[str]:
         yield from _of_turn(team, channel)
     if drain is not None:
         yield from _of_drain(team, channel, drain)
-    if any(each.seat not in channel.ring for each in channel.claims):
-        yield f"{where} has a claim of an agent that is not in its ring"
-    if len({each.seat for each in channel.claims}) < len(channel.claims):
-        yield f"{where} has two claims of one agent"
+    yield from _of_claims(channel)
     if any(seat in channel.ring for seat in channel.barred):
         yield f"{where} has an agent that is barred, but a member"
     if any(
@@ -118,6 +115,17 @@ def _of_drain(team: Team, channel: Channel, drain: Drain) -> Iterator[str]:
         yield f"{where} has a turn while work is being stopped"
     if channel.id not in team.agents[drain.seat].draining:
         yield f"{where} stops work of seat {drain.seat}, which does not list the channel"
+
+
+def _of_claims(channel: Channel) -> Iterator[str]:
+    """A member has one claim; a person's choice stays for an agent that may come back."""
+    where, claims = f"channel {channel.id!r}", channel.claims
+    for each in claims:
+        waits = each.claim is Claim.PERSON and each.seat in channel.lost_places
+        if each.seat not in channel.ring and not waits:
+            yield f"{where} has a claim of an agent that is not in its ring"
+    if len({each.seat for each in claims}) < len(claims):
+        yield f"{where} has two claims of one agent"
 
 
 def _of_lost_places(team: Team, channel: Channel) -> Iterator[str]:

@@ -1,5 +1,7 @@
 """The fold of the facts about channels, turns and messages: how each one changes the state."""
 
+from typing import Final
+
 from msgspec.structs import replace
 
 from muster.machines import events as e
@@ -11,6 +13,7 @@ from muster.machines.state import (
     ClaimedTurn,
     Drain,
     HeldTurn,
+    Hold,
     Team,
     Wait,
 )
@@ -30,6 +33,9 @@ from muster.machines.turns.table import (
     seconds,
 )
 from muster.machines.vocabulary import Awaits, Claim, ReadRule
+
+_LEAVING: Final = ("agent_disconnects", "session_ended")
+"""The transitions with which an agent itself may leave a turn that waits."""
 
 
 def channel_created(team: Team, event: Event, fact: e.ChannelCreated) -> Team:
@@ -142,7 +148,7 @@ def member_left(team: Team, event: Event, fact: e.MemberLeft) -> Team:
     is left to speak does not rest: the next one to come may.
     """
     channel, agent = team.channels[fact.channel], team.agents[fact.seat]
-    channel = _without_claim(_without_member(channel, fact.seat), fact.seat)
+    channel = _without_member(channel, fact.seat)
     if not fact.keeps_place:
         channel = _without_place(channel, fact.seat)
     if fact.reason == REMOVED and not is_agent(event.actor) and not agent.retired:
@@ -160,6 +166,9 @@ def _without_member(channel: Channel, seat: SeatId) -> Channel:
     place = channel.ring.index(seat)
     return replace(
         channel,
+        claims=tuple(
+            each for each in channel.claims if each.seat != seat or each.claim is Claim.PERSON
+        ),
         ring=channel.ring[:place] + channel.ring[place + 1 :],
         cursor=channel.cursor - 1 if place <= channel.cursor else channel.cursor,
         lost_places=put(channel.lost_places, seat, channel.places.index(seat)),
@@ -175,6 +184,7 @@ def _without_place(channel: Channel, seat: SeatId) -> Channel:
         lost_places={each: i for i, each in enumerate(others) if each not in channel.ring},
         timeouts={each: s for each, s in channel.timeouts.items() if each != seat},
         stopped=drop(channel.stopped, seat),
+        claims=tuple(each for each in channel.claims if each.seat != seat),
     )
 
 
@@ -221,18 +231,26 @@ def _granted(team: Team, channel: Channel, event: Event, fact: e.StateTransition
     if choosing:
         return replace(channel, turn=turn, epoch=fact.epoch, selector_asked=True)
     by_ring = fact.trigger != "turn_claimed" or _is_next_in_ring(team, channel, fact.seat)
-    if channel.claims or channel.selector_asked:
-        claims = _claims_after(channel, fact.seat)
-        channel = replace(channel, claims=claims, selector_asked=False)
-    if channel.stopped:
-        channel = replace(channel, stopped=drop(channel.stopped, fact.seat))
     return replace(
-        channel,
+        _answered(channel, fact.seat),
         turn=turn,
         epoch=fact.epoch,
+        turns_ahead=0 if by_ring else channel.turns_ahead + 1,
         cursor=channel.ring.index(fact.seat) if by_ring else channel.cursor,
         turns=channel.turns + 1,
     )
+
+
+def _answered(channel: Channel, seat: SeatId) -> Channel:
+    """A channel without what the grant to a member settles: its claim, its stop and its hold."""
+    if channel.claims or channel.selector_asked:
+        claims = _claims_after(channel, seat)
+        channel = replace(channel, claims=claims, selector_asked=False)
+    if channel.stopped:
+        channel = replace(channel, stopped=drop(channel.stopped, seat))
+    if channel.hold is not None and channel.hold.seat == seat:
+        channel = replace(channel, hold=None)
+    return channel
 
 
 def _is_next_in_ring(team: Team, channel: Channel, seat: SeatId) -> bool:
@@ -281,14 +299,13 @@ def _vacant(channel: Channel, event: Event, fact: e.StateTransition) -> Channel:
     """
     turn, idle = channel.turn, fact.target == IDLE
     assert turn is not None
-    read, silent_turns, stopped = channel.read, channel.silent_turns, channel.stopped
+    read, stopped = channel.read, channel.stopped
     delivered, is_taken = channel.delivered.get(turn.holder, 0), _is_taken_away(turn, fact)
     if delivered and (turn.posted or is_taken or fact.trigger == TURN_COMPLETE):
         read = put(read, turn.holder, delivered)
     if is_taken:
         stopped = put(stopped, turn.holder, max(delivered, turn.granted, turn.told))
-    if not turn.choosing:
-        silent_turns = 0 if idle or turn.posted else silent_turns + 1
+    silent = 0 if idle or turn.posted else channel.silent_turns + 1
     # A turn that a client passed for its agent, unasked, is none of the conversation.
     passed = fact.reason == NOTHING_NEW and not turn.posted and not turn.choosing
     return replace(
@@ -300,9 +317,17 @@ def _vacant(channel: Channel, event: Event, fact: e.StateTransition) -> Channel:
         read=read,
         stopped=stopped,
         idle=fact.seat if idle else None,
-        silent_turns=silent_turns,
+        silent_turns=channel.silent_turns if turn.choosing else silent,
         vacant_since=event.seq,
+        hold=_hold_after(channel, turn, fact),
     )
+
+
+def _hold_after(channel: Channel, turn: HeldTurn, fact: e.StateTransition) -> Hold | None:
+    """The hold of a person that outlasts a turn, because its holder left during it."""
+    if turn.wait is None or not turn.wait.by_human or fact.trigger not in _LEAVING:
+        return channel.hold
+    return Hold(seat=turn.holder, until=turn.wait.until)
 
 
 def _is_taken_away(turn: HeldTurn, fact: e.StateTransition) -> bool:

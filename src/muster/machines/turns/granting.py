@@ -11,6 +11,8 @@ Surprising:
   chooses it. Who presses that button wants the work to stop, and not to begin anew.
 - A person's choice is granted at a limit, too: a person's word goes before all. Then the channel
   rests again.
+- A member that leaves while a person holds its turn, and comes back, is held until that is over,
+  unless a person chooses it.
 """
 
 from collections.abc import Sequence
@@ -22,8 +24,16 @@ from muster.machines.events import Fact
 from muster.machines.ids import SeatId
 from muster.machines.state import Agent, Channel, ClaimedTurn, Team
 from muster.machines.turns.ends import RAISABLE, limit_reached, rest, silence_reached
-from muster.machines.turns.order import RING, can_take_turn, first_claim, reason, wants_turn
+from muster.machines.turns.order import (
+    RING,
+    can_take_turn,
+    first_claim,
+    must_wait,
+    reason,
+    wants_turn,
+)
 from muster.machines.turns.table import (
+    ACTIVE,
     IDLE,
     Membership,
     alone,
@@ -51,6 +61,8 @@ def offer_turn(team: Team, command: c.OfferTurn, now: datetime) -> Sequence[Fact
         return _end_idleness(Membership(team, channel, team.agents[channel.idle], now), claimed)
     if claimed is not None and by_person:
         return (_grant_claim(team, channel, claimed, now),)
+    if claimed is not None and must_wait(team, channel, claimed):
+        claimed = None
     if channel.silent_turns >= channel.config.rest_after_idle_rounds:
         silence = silence_reached(team, channel)
         if silence is not None:
@@ -60,7 +72,8 @@ def offer_turn(team: Team, command: c.OfferTurn, now: datetime) -> Sequence[Fact
         return _grant_in_ring(team, channel, now, reached)
     if reached is not None:
         return rest(channel, *reached)
-    return (_grant_claim(team, channel, claimed, now),)
+    membership = Membership(team, channel, team.agents[claimed.seat], now)
+    return _held_again(membership, _grant_claim(team, channel, claimed, now))
 
 
 def _is_roused(team: Team, channel: Channel, claimed: ClaimedTurn | None) -> bool:
@@ -80,6 +93,15 @@ def _end_idleness(idle: Membership, claimed: ClaimedTurn | None) -> Sequence[Fac
 def _grant_claim(team: Team, channel: Channel, claimed: ClaimedTurn, now: datetime) -> Fact:
     membership = Membership(team, channel, team.agents[claimed.seat], now)
     return grant(membership, "turn_claimed", reason(claimed))
+
+
+def _held_again(membership: Membership, granted: Fact) -> Sequence[Fact]:
+    """A grant, and the hold of a person that its member has left before it was over."""
+    hold = membership.channel.hold
+    if hold is None or hold.seat != membership.agent.seat or hold.until <= membership.now:
+        return (granted,)
+    by_human = "human_interrupt"
+    return granted, move(membership, ACTIVE, by_human, until=hold.until, reason=by_human)
 
 
 def _grant_in_ring(
@@ -112,11 +134,12 @@ def _grant_in_ring(
     if selector is not None and team.is_free(selector) and not channel.selector_asked:
         asked = Membership(team, channel, selector, now)
         return (grant(asked, "selector_asked", "choose the next speaker"),)
-    granted = grant(Membership(team, channel, speaker, now), "turn_granted", RING)
+    membership = Membership(team, channel, speaker, now)
+    granted = _held_again(membership, grant(membership, "turn_granted", RING))
     if not passed:
-        return (granted,)
+        return granted
     silence = silence_reached(team, channel, len(passed))
-    then = (granted,) if silence is None else rest(channel, *silence)
+    then = granted if silence is None else rest(channel, *silence)
     return (_passed(channel, passed), *then)
 
 

@@ -5,6 +5,7 @@
 - A claimed turn does not move the ring's cursor: the ring goes on where it was, and a member that
   is often mentioned does not make the others wait for a whole round. Only if the ring's next is
   claimed, the cursor moves on: it would speak twice otherwise.
+- After a whole round of claimed turns, mentions and raised hands wait for one turn of the ring.
 - The selector is a member of the ring, but is granted turns only to choose the next speaker, unless
   a person chooses or mentions it.
 """
@@ -48,6 +49,9 @@ _REASONS: Final = {
     Claim.SELECTOR: "chosen by the selector {by}",
     Claim.HAND: "raised its hand",
 }
+_PATIENT: Final = (Claim.MENTION, Claim.HAND)
+"""Claims that let the ring go first after a whole round of claimed turns."""
+
 _MENTION: Final = re.compile(r"(?<![\w@])@(?=[\w.-])")
 """An @ that may begin a mention; the one in an address of e-mail does not."""
 
@@ -123,9 +127,24 @@ def first_claim(team: Team, channel: Channel) -> ClaimedTurn | None:
     """The most important claim of a member that can take the turn now."""
     for each in channel.claims:
         agent = team.agents[each.seat]
-        if team.is_free(agent) and reachable(team, agent):
+        if team.is_free(agent) and each.seat in channel.ring and reachable(team, agent):
             return each
     return None
+
+
+def must_wait(team: Team, channel: Channel, claimed: ClaimedTurn) -> bool:
+    """Whether a claim waits for the ring: others of the ring were passed over for a whole round.
+
+    Members that mention each other, or one that raises its hand in every turn, would keep the
+    others from speaking. A handoff, a selector and a person decide who speaks, and need not wait.
+    """
+    if claimed.claim not in _PATIENT or channel.turns_ahead < len(channel.ring):
+        return False
+    return any(
+        team.is_free(agent) and wants_turn(channel, agent)
+        for agent in in_ring_order(team, channel)
+        if agent.seat not in (claimed.seat, channel.last_holder)
+    )
 
 
 def claim_of(channel: Channel, seat: SeatId) -> ClaimedTurn | None:
