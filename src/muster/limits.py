@@ -398,14 +398,15 @@ PEERS_MAX: Final = 1000
 PEER_SESSIONS_MAX: Final = 1000
 """Sessions of Claude Code whose subagents are known: a killed one does not say that it is over."""
 
-CLAUDE_MESSAGE_BYTES_MAX: Final = 64 * 1024 * 1024
-"""One message from Claude Code: several pictures. A longer one is dropped."""
+JSON_LINE_BYTES_MAX: Final = 64 * 1024 * 1024
+"""One message of a program that runs an agent: several pictures. A longer one is dropped."""
 
-CLAUDE_CONNECT_SECONDS: Final = 60.0
-"""How long Claude Code may take to come up, on a machine that is busy with others of its kind."""
+AGENT_CONNECT_SECONDS: Final = 60.0
+"""How long the program of an agent may take to come up, on a machine that is busy with others of
+its kind."""
 
-CLAUDE_DISCONNECT_SECONDS: Final = 10.0
-"""How long the SDK may take to disconnect, or to give up a cancelled call."""
+AGENT_DISCONNECT_SECONDS: Final = 10.0
+"""How long the SDK of a program may take to disconnect, or to give up a cancelled call."""
 
 CLAUDE_ANSWER_SECONDS: Final = 60
 """How long a model server may stay silent before it is asked again: the slowest begins to answer
@@ -418,7 +419,7 @@ so that people see when the next one starts."""
 CLAUDE_SILENCE_SECONDS: Final = 15.0
 """After how long a silent model server is reported: longer than a model usually thinks."""
 
-CLAUDE_PULSE_SECONDS: Final = 5.0
+AGENT_PULSE_SECONDS: Final = 5.0
 """How often a tool that takes its time counts as a sign of work."""
 
 ACTIVITY_CHARS_MAX: Final = 4000

@@ -229,6 +229,16 @@ GUIDES: Mapping[str, Guide] = {
             ),
         },
     ),
+    "docs/guides/runtimes.md": Guide(
+        {
+            "pip install": Leave("it installs from PyPI"),
+            "[agents.Ada]": Leave("programs of others; tests/runtimes/acp runs a scripted one"),
+            "[agents.Bo]": Leave("programs of others; tests/runtimes/acp runs a scripted one"),
+            "[agents.Echo]": Configure(),
+            "async def answer": Write("echo_agent.py"),
+            "muster channel create talk": Shell(until={"muster watch": "Echo heard: "}),
+        },
+    ),
     "docs/guides/permissions.md": Guide(
         {
             "muster permit": Shell(

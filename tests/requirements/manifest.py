@@ -2780,6 +2780,38 @@ CLAUDE = (
         },
     ),
     Promise(
+        "Every runtime passes one suite: prompts in order, interrupt, stop, crash, cost, approvals.",
+        {
+            "runtimes/conformance/test_conformance.py": [
+                "test_prompts_are_answered_in_order_by_one_session",
+                "test_an_interrupt_stops_the_work_and_not_the_session",
+                "test_a_kill_leaves_no_process_behind",
+                "test_an_approval_is_asked_for_and_its_answer_told",
+                "test_a_conversation_goes_on_after_a_crash",
+            ],
+        },
+    ),
+    Promise(
+        "An agent of the Agent Client Protocol has no file written by muster without an approval.",
+        {
+            "runtimes/acp/test_rules.py": [
+                "test_muster_writes_a_file_for_an_agent_only_after_an_approval",
+                "test_edits_that_the_settings_allow_are_not_asked_about_in_the_working_directory",
+                "test_meta_of_a_request_changes_nothing_of_what_is_written",
+                "test_the_mode_is_set_in_every_conversation_and_an_unknown_one_is_refused",
+            ],
+        },
+    ),
+    Promise(
+        "A coroutine that raises or blocks ends its session, and not muster.",
+        {
+            "runtimes/python/test_session.py": [
+                "test_what_a_coroutine_raises_is_in_the_log_with_its_trace",
+                "test_a_coroutine_that_blocks_holds_nobody_up_and_is_not_started_twice",
+            ],
+        },
+    ),
+    Promise(
         "A message that a failed session left unanswered is handed over once more, and then waits"
         " for a person with the cause.",
         {

@@ -6,12 +6,8 @@ import msgspec
 import pytest
 
 from muster.errors import BadSettings
-from muster.settings.agents import (
-    AGENT_RULES,
-    AgentSettings,
-    ClaudeSettings,
-    expected,
-)
+from muster.settings.agent_programs import PROGRAM_TABLES
+from muster.settings.agents import AGENT_RULES, AgentSettings, expected
 from muster.settings.budget import BudgetSettings
 from muster.settings.model import Settings, load_settings
 
@@ -145,7 +141,7 @@ def test_variables_do_not_reach_agents(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "what", "remedy"),
     [
-        ("runtime = 1", "agents.Lyra.runtime is 1", 'Give one of "command", "claude", "file".'),
+        ("runtime = 1", "agents.Lyra.runtime is 1", 'Give one of "command", "claude", "acp"'),
         ('runtime = "shell"', 'agents.Lyra.runtime is "shell"', "Give one of"),
         ('prompt = "argv"', 'agents.Lyra.prompt is "argv"', 'one of "stdin", "file", "none"'),
         ('speaks = "json"', 'agents.Lyra.speaks is "json"', 'one of "output", "lines"'),
@@ -278,6 +274,33 @@ def test_a_command_that_cannot_be_run_says_how_to_write_it(
             'agents.A.stop_signal means nothing with runtime = "claude". Remove it',
         ),
         (
+            '[agents.A]\nruntime = "acp"\nspeaks = "lines"\nacp.preset = "gemini"',
+            3,
+            'agents.A.speaks means nothing with runtime = "acp". Remove it',
+        ),
+        ('[agents.A]\nruntime = "acp"', 1, "agents.A has neither a command nor a preset"),
+        (
+            '[agents.A]\nruntime = "acp"\ncommand = ["x"]\nacp.preset = "gemini"',
+            1,
+            "agents.A has both a command and a preset. Write acp = {",
+        ),
+        ('[agents.A]\nruntime = "python"', 1, "agents.A has no target. Write target = "),
+        (
+            '[agents.A]\nruntime = "python"\ntarget = "my agent"',
+            3,
+            "agents.A.target is 'my agent'. Write target = ",
+        ),
+        (
+            '[agents.A]\nruntime = "python"\ntarget = "a:b"\nconfine = "outputs"',
+            4,
+            'agents.A.confine means nothing with runtime = "python". Remove it',
+        ),
+        (
+            '[agents.A]\ncommand = ["x"]\ntarget = "a:b"',
+            3,
+            'agents.A.target means nothing with runtime = "command". Remove it, or write runtime',
+        ),
+        (
             '[agents.A]\nruntime = "file"\nenv_file = "x"',
             3,
             'agents.A.env_file means nothing with runtime = "file". Remove it',
@@ -302,7 +325,7 @@ def test_line_numbers_are_right_after_a_list_that_spans_lines(tmp_path: Path) ->
 
 def test_every_setting_of_an_agent_has_a_rule_and_every_rule_a_setting() -> None:
     plain = [field.name for field in msgspec.structs.fields(AgentSettings)]
-    parts = {"budget": BudgetSettings, "claude": ClaudeSettings}
+    parts: dict[str, type[msgspec.Struct]] = {"budget": BudgetSettings, **PROGRAM_TABLES}
     inside = [
         f"{part}.{field.name}"
         for part, kind in parts.items()

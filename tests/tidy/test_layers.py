@@ -240,7 +240,7 @@ DOORS = (
         "a snippet marks the words by which the store found a message",
     ),
     Door(
-        ("muster.runtimes.claude.asking",),
+        ("muster.runtimes.claude.asking", "muster.runtimes.python.turn"),
         ("muster.sessions.tools",),
         "the tools that a model is told of are the session's own list",
     ),
@@ -295,6 +295,7 @@ DOORS = (
     Door(
         ("muster.cli.setup.doctor",),
         (
+            "muster.runtimes.acp.presets",
             "muster.runtimes.claude.program",
             "muster.runtimes.command",
             "muster.runtimes.process.cgroups",
@@ -454,6 +455,7 @@ CHANCE = Keeper(
 
 KEEPERS = {
     "msgspec": WIRE,
+    "acp": Keeper(("muster.runtimes.acp",), "one runtime of several, an extra, loaded late"),
     "claude_agent_sdk": Keeper(("muster.runtimes.claude",), "one runtime of several, an extra"),
     "client": Keeper(
         ("muster.claude_plugin.plugin.hook",),
@@ -492,10 +494,11 @@ KEEPERS = {
             "muster.client",
             "muster.engine.watchdog",
             "muster.runtimes.process.output_file",
+            "muster.runtimes.prompted.memory",
         ),
         f"{CHANCE.reason}; a store measures how quick its disk is, which decides nothing else, a"
         " client bounds its own waits, the watchdog looks at the loop from a thread, and the age of"
-        " output files is by the clock that dates files",
+        " output files and conversations is by the clock that dates files",
     ),
     "uuid": CHANCE,
 }

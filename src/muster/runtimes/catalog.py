@@ -11,10 +11,13 @@ from muster.engine import ports
 from muster.errors import MusterError
 from muster.machines.ids import FIRST_ENROLLED_SEAT, GRID_SEATS, name_key
 from muster.machines.state import Agent
+from muster.runtimes.acp.runtime import AcpRuntime
 from muster.runtimes.claude.program import installed_program
 from muster.runtimes.claude.runtime import ClaudeRuntime
 from muster.runtimes.command import CommandRuntime
-from muster.settings.agents import ANYBODY, AgentSettings, ClaudeSettings
+from muster.runtimes.python.runtime import PythonRuntime
+from muster.settings.agent_programs import ClaudeSettings
+from muster.settings.agents import ANYBODY, AgentSettings
 from muster.settings.in_force import LIVE_FIELDS, SettingsInForce, hosting_lead
 from muster.settings.model import DelegationSettings, Settings
 
@@ -23,6 +26,14 @@ _OFF_GRID: Final = FIRST_ENROLLED_SEAT
 
 _SCRIPTED: Final = (sys.executable, "-P", "-m", "muster.runtimes.scripted")
 """The program of an agent with a script; `-P` prevents imports from its working directory."""
+
+_KINDS: Final = {
+    "acp": AcpRuntime,
+    "claude": ClaudeRuntime,
+    "command": CommandRuntime,
+    "python": PythonRuntime,
+}
+"""The runtimes by their name in the settings."""
 
 _DEFAULTS: Final = {name: getattr(AgentSettings(), name) for name in LIVE_FIELDS}
 
@@ -116,7 +127,7 @@ def has_claude(home: Path) -> bool:
 
 def runtime_of(agent: AgentSettings, home: Path) -> ports.Runtime:
     """The runtime of an agent of the team in this home."""
-    kind = ClaudeRuntime if agent.runtime == "claude" else CommandRuntime
+    kind = _KINDS.get(agent.runtime, CommandRuntime)
     if agent.script:
         command = (*_SCRIPTED, *agent.script)
         agent = replace(agent, command=command, speaks="lines", long_lived=True)

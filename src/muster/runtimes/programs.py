@@ -13,7 +13,8 @@ from muster.engine.detected import DetectedProgram
 from muster.errors import MusterError
 from muster.limits import VERSION_CHARS_MAX, VERSION_SECONDS
 from muster.runtimes.claude.program import installed_program
-from muster.settings.agents import CLAUDE, ClaudeSettings
+from muster.settings.agent_programs import ClaudeSettings
+from muster.settings.agents import CLAUDE
 from muster.settings.programs import OUR_VARIABLES
 
 COMMAND: Final = "command"

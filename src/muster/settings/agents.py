@@ -5,18 +5,23 @@ cannot define agents: the programs that run on this machine are in the file. A w
 `BadSettings` with its line and what to write instead.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, cast
 
 import msgspec
 
 from muster.errors import BadSettings, Refused
-from muster.limits import MAX_TURNS_MAX, TURN_SECONDS_MAX
+from muster.limits import MAX_TURNS_MAX
 from muster.machines.handover import Handover
 from muster.machines.ids import LEAD_SEAT, name_key
 from muster.machines.names import check_agent_name
 from muster.machines.state import Team
+from muster.settings.agent_programs import (
+    PROGRAM_TABLES,
+    AcpSettings,
+    ClaudeSettings,
+)
 from muster.settings.budget import BudgetSettings
 from muster.settings.file import line_of
 from muster.settings.policies import (
@@ -27,6 +32,7 @@ from muster.settings.policies import (
     check_schedule,
 )
 from muster.settings.process import PROCESS, ProcessSettings
+from muster.settings.program_rules import NOT_WITH_SCRIPT, check_program
 from muster.settings.programs import (
     ENVIRONMENT_IN_WORDS,
     read_command,
@@ -60,52 +66,28 @@ Confine = Literal["outputs", "worktree", "none"]
 """Where the kernel lets the program of an agent write."""
 
 
-class ClaudeSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """How Claude Code is run."""
+RuntimeKind = Literal["command", "claude", "acp", "python", "file"]
+"""The kinds of agents."""
 
-    model: Annotated[str, Rule("Model; empty means Claude Code's default.")] = ""
-    permission_mode: Annotated[
-        Literal["default", "acceptEdits", "plan", "dontAsk"],
-        Rule("Claude Code's permission mode: what needs no approval."),
-    ] = "default"
-    allowed_tools: Annotated[
-        tuple[str, ...], Rule("Tools allowed without approval, such as Bash(git:*).")
-    ] = ()
-    disallowed_tools: Annotated[tuple[str, ...], Rule("Tools that are always denied.")] = ()
-    tools: Annotated[tuple[str, ...], Rule("Restrict to these tools; empty means all.")] = ()
-    agents: Annotated[str, Rule("Folder of agent files to offer as subagents.")] = ""
-    setting_sources: Annotated[
-        tuple[Literal["user", "project", "local"], ...],
-        Rule("Which of Claude Code's own settings files apply."),
-    ] = ("user", "project", "local")
-    system_prompt: Annotated[str, Rule("Text added to the system prompt, beside the soul.")] = ""
-    resume: Annotated[
-        bool, Rule("Whether a session resumes the conversation of the previous one.")
-    ] = True
-    retries: Annotated[
-        int, Rule("Retries of a failed model request before the session fails.", 0, 100)
-    ] = 2
-    approval_seconds: Annotated[
-        float, Rule("Timeout of an approval request.", 0.1, TURN_SECONDS_MAX)
-    ] = 600.0
-    approval_default: Annotated[
-        Literal["allow", "deny"], Rule("Answer when the approval request times out.")
-    ] = "deny"
-    program: Annotated[
-        str, Rule("Path of another Claude Code program than the one in the extra.")
-    ] = ""
+LONG_LIVED: Final = frozenset({"claude", "acp", "python"})
+"""The runtimes whose sessions wait for work."""
 
 
 class AgentSettings(ProcessSettings, frozen=True, kw_only=True):
     """How one agent is run."""
 
     runtime: Annotated[
-        Literal["command", "claude", "file"],
+        RuntimeKind,
         Rule(
-            'Kind of agent: "command" (a program), "claude" (Claude Code), "file" (your own loop).'
+            'Kind of agent: "command" (a program), "claude" (Claude Code), "acp"'
+            ' (an agent of the Agent Client Protocol), "python" (a coroutine of yours in muster\'s'
+            ' process), "file" (your own loop).'
         ),
     ] = "command"
     command: Annotated[tuple[str, ...], Rule("Program and arguments; no shell is involved.")] = ()
+    target: Annotated[
+        str, Rule('The coroutine of a "python" agent, such as "package.module:function".')
+    ] = ""
     script: Annotated[
         tuple[str, ...],
         Rule(
@@ -171,11 +153,12 @@ class AgentSettings(ProcessSettings, frozen=True, kw_only=True):
     ] = ()
     budget: BudgetSettings = BudgetSettings()
     claude: ClaudeSettings = ClaudeSettings()
+    acp: AcpSettings = AcpSettings()
 
     @property
     def is_long_lived(self) -> bool:
         """Whether the program waits for work inside its session, as Claude Code always does."""
-        return self.long_lived or self.runtime == "claude" or bool(self.script)
+        return self.long_lived or self.runtime in LONG_LIVED or bool(self.script)
 
     def cwd_beside(self, home: Path) -> Path:
         """The working directory; the home's parent by default."""
@@ -194,33 +177,6 @@ class AgentSettings(ProcessSettings, frozen=True, kw_only=True):
 
 _FOR_ONE: Final = ("seat", "state_file", "formerly", "soul")
 """Settings that only one agent can have."""
-
-_NOT_WITH_SCRIPT: Final = ("command", "prompt", "speaks", "long_lived")
-"""Settings of a program that a script replaces."""
-
-_OF_A_COMMAND: Final = (*_NOT_WITH_SCRIPT, "script", "stop_signal")
-
-_RUN_BY_MUSTER: Final = (
-    *_OF_A_COMMAND,
-    "cwd",
-    "confine",
-    "env",
-    "wake_check",
-    "handover",
-    *(name for name in PROCESS if name not in _OF_A_COMMAND),
-    CLAUDE,
-    *(name for name in POLICIES if name != "groups"),
-)
-
-_USELESS: Final[Mapping[str, tuple[Sequence[str], str]]] = {
-    "command": ((CLAUDE,), 'Remove it, or write runtime = "claude".'),
-    "claude": (_OF_A_COMMAND, "Remove it: muster knows how Claude Code is run."),
-    "file": (
-        _RUN_BY_MUSTER,
-        "Remove it: such an agent starts itself, and follows its state file.",
-    ),
-}
-"""Settings without effect for each runtime, and the remedy."""
 
 
 def expected(key: str) -> str:
@@ -321,23 +277,16 @@ def _check_whole(name: str, agent: AgentSettings, given: Mapping[str, object]) -
             what = f"{_key(name, one)} is for one agent, and {ANYBODY!r} are many"
             raise _MisplacedError((one,), what, "Remove it, or name the agent.")
     _check_role(name, agent, given)
-    if agent.runtime == "command" and not agent.command and not agent.script:
-        what = f"agents.{name} has no command"
-        remedy = 'Write command = ["program", "argument"], or runtime = "claude" or "file".'
-        raise _MisplacedError((), what, remedy)
     if agent.runtime == "file" and agent.seat == LEAD_SEAT:
         what = f"{_key(name, 'seat')} is the lead's, and a lead reports births on its output"
         remedy = 'Give it another seat, or write runtime = "command" or "claude".'
         raise _MisplacedError(("seat",), what, remedy)
     try:
+        check_program(f"{AGENTS}.{name}", agent, given)
         check_schedule(name, agent, given)
     except PolicySettingError as wrong:
-        raise _MisplacedError((wrong.setting,), wrong.what, wrong.remedy) from None
-    useless, remedy = _USELESS[agent.runtime]
-    for one in useless:
-        if one in given:
-            what = f'{_key(name, one)} means nothing with runtime = "{agent.runtime}"'
-            raise _MisplacedError((one,), what, remedy)
+        place = (wrong.setting,) if wrong.setting else ()
+        raise _MisplacedError(place, wrong.what, wrong.remedy) from None
 
 
 def _check_role(name: str, agent: AgentSettings, given: Mapping[str, object]) -> None:
@@ -347,7 +296,7 @@ def _check_role(name: str, agent: AgentSettings, given: Mapping[str, object]) ->
             check(_key(name, one), getattr(agent, one))
         except WrongError as wrong:
             raise _MisplacedError((one,), wrong.what, wrong.remedy) from None
-    for one in _NOT_WITH_SCRIPT:
+    for one in NOT_WITH_SCRIPT:
         if agent.script and one in given:
             what = f"{_key(name, one)} means nothing beside script"
             raise _MisplacedError((one,), what, "Remove one of them.")
@@ -356,10 +305,7 @@ def _check_role(name: str, agent: AgentSettings, given: Mapping[str, object]) ->
 # ── single values ─────────────────────────────────────────────────────────────────────────────────
 
 
-_PARTS: Final[Mapping[str, type[BudgetSettings | ClaudeSettings]]] = {
-    BUDGET: BudgetSettings,
-    CLAUDE: ClaudeSettings,
-}
+_PARTS: Final[Mapping[str, type[msgspec.Struct]]] = {BUDGET: BudgetSettings, **PROGRAM_TABLES}
 """The tables inside an agent's own."""
 
 
@@ -385,12 +331,19 @@ def is_text(key: str) -> bool:
     return key.startswith("env.") or (key in _KINDS and is_text_kind(_KINDS[key]))
 
 
-PATHS: Final = ("cwd", "state_file", "env_file", "claude.agents", "claude.program")
+PATHS: Final = (
+    "cwd",
+    "state_file",
+    "env_file",
+    "claude.agents",
+    "claude.program",
+)
 """Settings of an agent that are paths."""
 
 _EXAMPLES: Final = {
     BUDGET: "budget = { sessions_per_hour = 10 }",
     CLAUDE: 'claude = { model = "sonnet" }',
+    "acp": 'acp = { preset = "gemini" }',
 }
 
 

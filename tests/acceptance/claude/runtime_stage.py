@@ -25,7 +25,8 @@ from muster.engine.ports import (
 from muster.machines.ids import SessionId
 from muster.machines.vocabulary import Activity, RunMode
 from muster.runtimes.claude.runtime import ClaudeRuntime
-from muster.settings.agents import AgentSettings, ClaudeSettings
+from muster.settings.agent_programs import ClaudeSettings
+from muster.settings.agents import AgentSettings
 from muster.testing.claude_sandbox import Box, scrubbed
 from muster.testing.model import Hold
 from tests.runtimes.programs import ADA, Listener, new_session

@@ -5,7 +5,7 @@ from collections.abc import Generator
 import pytest
 
 from muster.engine.ports import PermissionAnswer
-from muster.settings.agents import ClaudeSettings
+from muster.settings.agent_programs import ClaudeSettings
 from muster.testing.claude_sandbox import Box
 from muster.testing.model import Rule, ScriptedModel, Tool
 from tests.acceptance.claude.runtime_stage import ClaudeStage, clean_environment, end

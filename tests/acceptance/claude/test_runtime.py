@@ -15,7 +15,7 @@ from muster.engine.ports import (
 )
 from muster.limits import ACTIVITY_CHARS_MAX
 from muster.machines.vocabulary import Activity, Outcome, Urgency
-from muster.settings.agents import ClaudeSettings
+from muster.settings.agent_programs import ClaudeSettings
 from muster.testing.claude_sandbox import Box
 from muster.testing.model import Hold, Rule, ScriptedModel, Tool
 from muster.testing.model import Usage as Spent

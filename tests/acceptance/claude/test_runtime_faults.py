@@ -12,7 +12,7 @@ from muster.engine.ports import Permission, PermissionAnswer, Result, SessionAct
 from muster.errors import CannotStart, MissingExtra
 from muster.machines.vocabulary import Activity, Outcome
 from muster.runtimes.claude import runtime
-from muster.settings.agents import ClaudeSettings
+from muster.settings.agent_programs import ClaudeSettings
 from muster.testing.claude_sandbox import Box
 from muster.testing.model import Cut, Hold, Part, Rule, ScriptedModel, Status, Tool
 from tests.acceptance.claude.runtime_stage import ClaudeStage, clean_environment, end

@@ -9,7 +9,7 @@ import pytest
 
 from muster.engine.ports import Exit, Leftover, Result, SessionActivity
 from muster.machines.vocabulary import Activity, Outcome, Urgency
-from muster.settings.agents import ClaudeSettings
+from muster.settings.agent_programs import ClaudeSettings
 from muster.testing.claude_sandbox import Box
 from muster.testing.model import Call, Hold, Rule, ScriptedModel, Tool
 from tests.acceptance.claude.runtime_stage import (

@@ -12,19 +12,20 @@ from claude_agent_sdk.types import ModelUsage
 from muster.engine.ports import BadLine, Marker, Output, TurnDone
 from muster.limits import OUTPUT_BURST_BYTES
 from muster.machines.vocabulary import NOTHING_USED, Usage
-from muster.runtimes.claude import wire as wires
 from muster.runtimes.claude.asking import detail
 from muster.runtimes.claude.faults import fault, refusal
 from muster.runtimes.claude.memory import Memory, recall, remember
 from muster.runtimes.claude.prompts import Prompts
-from muster.runtimes.claude.reading import excerpt, flat
-from muster.runtimes.claude.speech import Prose, Spoken, spoken
+from muster.runtimes.claude.reading import flat
 from muster.runtimes.claude.usage import Counted, since, total
 from muster.runtimes.claude.wire import Wire
 from muster.runtimes.claude.written import StreamedEvent, WrittenText, argument
 from muster.runtimes.process.output import PipeReader
 from muster.runtimes.process.pipes import OutputBudget
 from muster.runtimes.process.stdin import StdinWriter
+from muster.runtimes.prompted import json_lines
+from muster.runtimes.prompted.excerpts import excerpt
+from muster.runtimes.prompted.speech import Prose, Spoken, spoken
 from tests.builders import run
 
 # ── texts ─────────────────────────────────────────────────────────────────────────────────────────
@@ -274,7 +275,7 @@ def test_a_folder_that_cannot_be_written_is_no_reason_to_end(
 
 
 def test_messages_come_whole_however_their_bytes_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wires, "CLAUDE_MESSAGE_BYTES_MAX", 100)
+    monkeypatch.setattr(json_lines, "JSON_LINE_BYTES_MAX", 100)
     sent = [
         json.dumps({"type": "a"}) + "\n",
         "no JSON\n{broken\n\n",

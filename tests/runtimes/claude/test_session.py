@@ -16,7 +16,8 @@ from muster.engine.ports import (
 )
 from muster.machines.vocabulary import Outcome, RunMode, Urgency
 from muster.runtimes.claude.runtime import ClaudeRuntime
-from muster.settings.agents import AgentSettings, ClaudeSettings
+from muster.settings.agent_programs import ClaudeSettings
+from muster.settings.agents import AgentSettings
 from tests.builders import run
 from tests.runtimes.claude.imitation import imitation
 from tests.runtimes.programs import ADA, READY, Listener, alive, new_session, open_files

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, NamedTuple, assert_never
 
@@ -24,10 +25,11 @@ from muster.cli.render import Cell, Tone, count, table
 from muster.cli.terminal import look
 from muster.confine.kernel import support
 from muster.engine.loading import load
-from muster.errors import BadSettings, MusterError, NoTeam, PortTaken
+from muster.errors import BadSettings, MissingExtra, MusterError, NoTeam, PortTaken
 from muster.home.lock import LOG_FILE
 from muster.http.server import listen
 from muster.machines.kernel.invariants import violations
+from muster.runtimes.acp.presets import Preset, preset_of
 from muster.runtimes.claude.program import installed_program
 from muster.runtimes.command import limits_of
 from muster.runtimes.process.cgroups import delegation
@@ -197,6 +199,11 @@ def _agent(home: Path, name: str, agent: AgentSettings) -> Finding:
             return _command(subject, name, agent, folder)
         case "claude":
             return _claude(subject, agent, home)
+        case "acp":
+            return _acp(subject, name, agent, folder)
+        case "python":
+            found = f"{agent.target}, in muster's own process and with all of its rights"
+            return Finding(Level.OK, subject, found)
         case _:
             assert_never(agent.runtime)
 
@@ -255,6 +262,33 @@ def _claude(subject: str, agent: AgentSettings, home: Path) -> Finding:
     except MusterError as missing:
         return Finding(Level.FIX, subject, str(missing))
     return Finding(Level.OK, subject, str(program))
+
+
+def _acp(subject: str, name: str, agent: AgentSettings, folder: Path) -> Finding:
+    """Whether an agent of the protocol can be started, and what it enforces."""
+    preset = preset_of(agent.acp.preset)
+    if find_spec("acp") is None:
+        return Finding(Level.FIX, subject, str(MissingExtra(what="The runtime 'acp'", extra="acp")))
+    if not preset.command:
+        found = _command(subject, name, agent, folder)
+        if found.level is not Level.OK:
+            return found
+        return Finding(Level.OK, subject, f"{found.found}. {preset.enforcement}")
+    program = shutil.which(preset.command[0], path=agent.env.get("PATH"))
+    if program is None:
+        remedy = f"Install it: npm install -g {preset.package}"
+        return Finding(Level.FIX, subject, f"{preset.command[0]} is not installed. {remedy}")
+    known = f"{program} (tested with {preset.tested}), {_signed_in(preset, agent)}"
+    return Finding(Level.OK, subject, f"{known}. {preset.enforcement}")
+
+
+def _signed_in(preset: Preset, agent: AgentSettings) -> str:
+    """Whether a program has credentials, as far as that can be seen without asking it."""
+    for each in preset.signed_in:
+        is_file = each.startswith(".")
+        if (Path.home() / each).exists() if is_file else (each in agent.env or each in os.environ):
+            return f"signed in by {'~/' if is_file else ''}{each}"
+    return "no sign-in found"
 
 
 def _server(home: Path, settings: Settings) -> Finding:

@@ -9,7 +9,8 @@ import click
 from muster.cli.render import clean, table
 from muster.cli.terminal import look
 from muster.errors import Invalid, MusterError
-from muster.settings.agents import AgentSettings, ClaudeSettings
+from muster.settings.agent_programs import ClaudeSettings
+from muster.settings.agents import AgentSettings
 from muster.templates.reading import TeamTemplate, packaged, read_template
 
 

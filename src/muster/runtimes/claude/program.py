@@ -14,7 +14,8 @@ from muster.engine.ports import Launch
 from muster.errors import CannotStart, MissingExtra
 from muster.limits import CLAUDE_ANSWER_SECONDS
 from muster.runtimes.process import processes
-from muster.settings.agents import AgentSettings, ClaudeSettings
+from muster.settings.agent_programs import ClaudeSettings
+from muster.settings.agents import AgentSettings
 from muster.settings.programs import OUR_VARIABLES
 
 PLUGIN_FOLDER: Final = "claude-plugin"

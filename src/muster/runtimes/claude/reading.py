@@ -4,7 +4,6 @@ A reader belongs to one session and reads everything, in order. What it comes to
 is said (which conversation this is, what is wrong with the model server) it keeps to be asked.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, cast
 
@@ -37,15 +36,16 @@ from muster.engine.ports import (
     SessionReport,
     Working,
 )
-from muster.limits import ACTIVITY_CHARS_MAX, CLAUDE_RETRY_AFTER_SECONDS_MAX, PARTIAL_SECONDS
+from muster.limits import CLAUDE_RETRY_AFTER_SECONDS_MAX, PARTIAL_SECONDS
 from muster.machines.vocabulary import Activity
 from muster.runtimes.claude.faults import BUSY, fault, refusal, refused
 from muster.runtimes.claude.prompts import Prompts
-from muster.runtimes.claude.speech import Prose, spoken
 from muster.runtimes.claude.usage import Counted, since
 from muster.runtimes.claude.wire import LIFECYCLE
 from muster.runtimes.claude.written import WrittenText
 from muster.runtimes.process.pipes import STDERR, OutputBudget
+from muster.runtimes.prompted.excerpts import compact, excerpt
+from muster.runtimes.prompted.speech import Prose, spoken
 
 AGENT_TOOLS: Final = ("Agent", "Task")
 """The tool that starts a helper, by both of its names."""
@@ -361,14 +361,6 @@ def _compacted(data: Input) -> SessionActivity:
     return SessionActivity(kind=Activity.COMPACTED, name=MODEL, text=text)
 
 
-def compact(given: object) -> str:
-    """Something as JSON on one line."""
-    try:
-        return json.dumps(given, ensure_ascii=False, separators=(",", ":"), default=str)
-    except (ValueError, RecursionError):
-        return "?"
-
-
 def flat(content: Content) -> str:
     """The result of a tool, as text."""
     if content is None or isinstance(content, str):
@@ -383,8 +375,3 @@ def _block(block: Content) -> str:
         return str(block)
     found = cast("Input", block)
     return str(found["text"]) if "text" in found else f"[{found.get('type', '?')}]"
-
-
-def excerpt(text: str, most: int = ACTIVITY_CHARS_MAX) -> str:
-    """As much of a text as the log is told."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -12,9 +12,9 @@ from claude_agent_sdk import ClaudeSDKClient, ClaudeSDKError, Message
 from muster.engine.ports import Exit, SessionReport, Working
 from muster.engine.tasks import TaskOwner
 from muster.limits import (
-    CLAUDE_CONNECT_SECONDS,
-    CLAUDE_DISCONNECT_SECONDS,
-    CLAUDE_PULSE_SECONDS,
+    AGENT_CONNECT_SECONDS,
+    AGENT_DISCONNECT_SECONDS,
+    AGENT_PULSE_SECONDS,
     EXIT_REASON_CHARS_MAX,
 )
 from muster.machines.vocabulary import Outcome, Urgency
@@ -30,15 +30,12 @@ from muster.runtimes.process.output_file import OutputFile
 from muster.runtimes.process.pipes import OutputStream
 from muster.runtimes.process.session import ProcessSession
 from muster.runtimes.process.spawn import SpawnedProgram
+from muster.runtimes.prompted.session import NotUp
 
 COMMANDS: Final = ("/compact",)
 """Prompts that are commands to the program, and not meant for its model."""
 
 log = logging.getLogger(__name__)
-
-
-class NotUp(Exception):
-    """The program did not come up; the message says why."""
 
 
 class ClaudeSession(ProcessSession):
@@ -92,10 +89,10 @@ class ClaudeSession(ProcessSession):
 
         A prompt with which there is nothing to do yet waits for the next one: to read it costs.
         """
-        up = await self._attempt(self._client.connect, CLAUDE_CONNECT_SECONDS)
+        up = await self._attempt(self._client.connect, AGENT_CONNECT_SECONDS)
         if not up:
             if self._group.exited.done():  # then it has said why
-                await asyncio.wait({self._running}, timeout=CLAUDE_DISCONNECT_SECONDS)
+                await asyncio.wait({self._running}, timeout=AGENT_DISCONNECT_SECONDS)
             why = self._wire.last_error or self._stderr.last_line or "it did not answer"
             raise NotUp(why[:EXIT_REASON_CHARS_MAX])
         self._connected.set_result(None)
@@ -197,7 +194,7 @@ class ClaudeSession(ProcessSession):
         finally:
             if not task.done():
                 task.cancel()
-                await asyncio.wait({task}, timeout=CLAUDE_DISCONNECT_SECONDS)
+                await asyncio.wait({task}, timeout=AGENT_DISCONNECT_SECONDS)
         return task.done() and not task.cancelled() and task.result()
 
     async def _succeeds(self, call: Callable[[], Awaitable[None]]) -> bool:
@@ -273,7 +270,7 @@ class ClaudeSession(ProcessSession):
         """Give signs of work while a tool does its own."""
         while self._reader.calling:
             await self._listener.on_report(Working())
-            await asyncio.sleep(CLAUDE_PULSE_SECONDS)
+            await asyncio.sleep(AGENT_PULSE_SECONDS)
 
     def _remember(self) -> None:
         memory = Memory(self._reader.conversation, self._reader.counted)
@@ -302,7 +299,7 @@ class ClaudeSession(ProcessSession):
         self._silence.end()
         await self._beside.cancel()
         try:
-            async with asyncio.timeout(CLAUDE_DISCONNECT_SECONDS):
+            async with asyncio.timeout(AGENT_DISCONNECT_SECONDS):
                 await self._client.disconnect()
         except Exception as error:  # the program has exited in any case
             log.info("%s", error, extra={"action": "disconnect", "session": self._session})

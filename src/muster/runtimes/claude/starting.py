@@ -23,7 +23,7 @@ from muster.runtimes.claude.program import (
     system_prompt,
 )
 from muster.runtimes.claude.reading import MessageReader
-from muster.runtimes.claude.session import ClaudeSession, NotUp
+from muster.runtimes.claude.session import ClaudeSession
 from muster.runtimes.claude.wire import Wire
 from muster.runtimes.command import env_file_variables, limits_of, output_file_of
 from muster.runtimes.process.cgroups import own_cgroups
@@ -33,7 +33,9 @@ from muster.runtimes.process.limited import AppliedLimits, limited
 from muster.runtimes.process.listener import SerialListener
 from muster.runtimes.process.pipes import STDERR, OutputBudget, OutputStream
 from muster.runtimes.process.spawn import SpawnedProgram, spawned
-from muster.settings.agents import AgentSettings, ClaudeSettings
+from muster.runtimes.prompted.session import NotUp
+from muster.settings.agent_programs import ClaudeSettings
+from muster.settings.agents import AgentSettings
 from muster.settings.env_file import EnvFileError
 
 INHERIT: Final = "inherit"

@@ -6,23 +6,21 @@ given its pipes. On the way, what the program says besides what the SDK knows is
 the SDK passes on, in its order.
 """
 
-import json
-import logging
 from collections.abc import AsyncIterator
-from typing import Any, Final
+from typing import Final
 
 from claude_agent_sdk import CLIConnectionError, Transport
 
-from muster.limits import CLAUDE_MESSAGE_BYTES_MAX
 from muster.runtimes.process.output import PipeReader
 from muster.runtimes.process.stdin import StdinWriter
+from muster.runtimes.prompted.json_lines import JsonObject, LineBuffer, parsed
 
 LIFECYCLE: Final = "command_lifecycle"
 """The state of a prompt, by its number: queued, started, completed, cancelled."""
 
-Wired = dict[str, Any]  # a message of the program, as JSON has it
+PROGRAM: Final = "Claude Code"
 
-log = logging.getLogger(__name__)
+Wired = JsonObject
 
 
 class Wire(Transport):
@@ -47,7 +45,7 @@ class Wire(Transport):
 
     async def read_messages(self) -> AsyncIterator[Wired]:
         """The messages of the program, until its stdout ends."""
-        lines = _Lines()
+        lines = LineBuffer(PROGRAM)
         while True:
             await self._stdout.readable(None)
             chunk = self._stdout.read()
@@ -77,43 +75,9 @@ class Wire(Transport):
             self.last_error = "; ".join(str(each) for each in errors if each)
 
 
-class _Lines:
-    """Lines out of bytes, each bounded; one that is too long is left out."""
-
-    def __init__(self) -> None:
-        self._rest = bytearray()
-        self._skipping = False
-
-    def push(self, chunk: bytes) -> list[bytes]:
-        """Take the next bytes; give all lines that they complete."""
-        if b"\n" not in chunk:
-            self._keep(chunk)
-            return []
-        first, *whole, rest = chunk.split(b"\n")
-        self._keep(first)
-        lines = [] if self._skipping else [bytes(self._rest)]
-        self._rest.clear()
-        self._skipping = False
-        self._keep(rest)
-        return lines + whole
-
-    def _keep(self, piece: bytes) -> None:
-        self._rest += b"" if self._skipping else piece
-        if len(self._rest) > CLAUDE_MESSAGE_BYTES_MAX:
-            log.warning("a message of Claude Code is too long", extra={"action": "message_lost"})
-            self._rest.clear()
-            self._skipping = True
-
-
 def _message(line: bytes) -> Wired | None:
     """A message; nothing where the line is none."""
-    if line[:1] != b"{":
-        return None
-    try:
-        message: Wired = json.loads(line)
-    except (ValueError, RecursionError):
-        log.warning("a message of Claude Code is broken", extra={"action": "message_lost"})
-        return None
-    if message.get("type") == LIFECYCLE:  # the SDK passes on what is of the system
-        return {**message, "type": "system", "subtype": LIFECYCLE}
+    message = parsed(line, PROGRAM)
+    if message is not None and message.get("type") == LIFECYCLE:
+        return {**message, "type": "system", "subtype": LIFECYCLE}  # which the SDK passes on
     return message

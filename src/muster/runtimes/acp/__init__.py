@@ -1,0 +1,1 @@
+"""The runtime `acp`: any agent that speaks the Agent Client Protocol."""

@@ -1,0 +1,112 @@
+"""A tool call that an agent asks for: the tool in muster's words, and every path that it names.
+
+Agents spread the paths of an edit over locations, differences, raw input and earlier updates of the
+same call. The union of them counts: a path that one of them names is among what is asked for. Pure.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple, cast
+
+import msgspec
+from acp.schema import FileEditToolCallContent, ToolCall, ToolCallUpdate
+
+from muster.runtimes.prompted.excerpts import compact
+
+EDITS: Final = frozenset({"edit", "delete", "move"})
+COMMANDS: Final = "execute"
+
+_PATH_KEYS: Final = ("file_path", "filepath", "filePath", "path", "abs_path", "notebook_path")
+_COMMAND_KEYS: Final = ("command", "cmd", "script")
+
+Raw = Any  # whatever an agent sends
+
+
+class AskedCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool call that an agent makes or asks for, as far as it is known."""
+
+    kind: str = ""
+    title: str = ""
+    paths: frozenset[str] = frozenset()
+    raw: Mapping[str, object] = {}
+
+    def merged(self, call: ToolCall | ToolCallUpdate) -> "AskedCall":
+        """This call with what another message says about it."""
+        raw = call.raw_input
+        given = cast("dict[str, object]", raw) if isinstance(raw, dict) else {}
+        return AskedCall(
+            kind=call.kind or self.kind,
+            title=call.title or self.title,
+            paths=self.paths | frozenset(_paths(call, given)),
+            raw={**self.raw, **given},
+        )
+
+    @property
+    def command(self) -> str:
+        """The command line of a shell call; in the title where the agent says it nowhere else."""
+        for key in _COMMAND_KEYS:
+            found = self.raw.get(key)
+            if isinstance(found, str):
+                return found
+            if isinstance(found, list):
+                return " ".join(str(each) for each in cast("list[Raw]", found))
+        return self.title
+
+    @property
+    def tool(self) -> str:
+        """The tool, by the name that muster's policies know it by."""
+        if self.kind == COMMANDS:
+            return "Bash"
+        return "Edit" if self.kind in EDITS or self.paths else (self.title or self.kind or "?")
+
+    def arguments(self, cwd: Path) -> Mapping[str, object]:
+        """The arguments of the tool. A call with several paths names no single one."""
+        if self.kind == COMMANDS:
+            return {"command": self.command}
+        paths = sorted(str(cwd / path) for path in self.paths)
+        if len(paths) == 1:
+            return {**self.raw, "file_path": paths[0]}
+        return {**self.raw, "file_paths": paths} if paths else self.raw
+
+    @property
+    def detail(self) -> str:
+        """The call for a person to read."""
+        if self.kind == COMMANDS:
+            return f"command: {self.command}"
+        lines = [self.title, *(f"file: {path}" for path in sorted(self.paths))]
+        if not self.paths and self.raw:
+            lines.append(compact(self.raw))
+        return "\n".join(line for line in lines if line)
+
+
+def _paths(call: ToolCall | ToolCallUpdate, given: Mapping[str, object]) -> Iterator[str]:
+    for place in call.locations or ():
+        yield place.path
+    for part in call.content or ():
+        if isinstance(part, FileEditToolCallContent):
+            yield part.path
+    for key in _PATH_KEYS:
+        found = given.get(key)
+        if isinstance(found, str) and found:
+            yield found
+
+
+class WritableRoots(NamedTuple):
+    """Where muster writes files for an agent."""
+
+    cwd: Path
+    outputs: tuple[Path, ...] = ()
+    guarded: tuple[Path, ...] = ()
+    """Folders in the working directory that are never written."""
+
+    def has(self, path: str) -> bool:
+        """Whether a file is in one of the folders, wherever links lead."""
+        real = (self.cwd / path).resolve()
+        if any(_is_in(real, each) for each in self.outputs):
+            return True
+        return _is_in(real, self.cwd) and not any(_is_in(real, each) for each in self.guarded)
+
+
+def _is_in(real: Path, folder: Path) -> bool:
+    root = folder.resolve()
+    return real != root and real.is_relative_to(root)

@@ -1,0 +1,164 @@
+"""Starts the program of a prompted session: its environment, its confinement, its pipes."""
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from muster.engine.ports import Launch, SessionListener
+from muster.errors import CannotStart
+from muster.runtimes.command import env_file_variables, limits_of, output_file_of
+from muster.runtimes.process import processes
+from muster.runtimes.process.cgroups import own_cgroups
+from muster.runtimes.process.confined import confined, writable_paths
+from muster.runtimes.process.group import StopSteps
+from muster.runtimes.process.limited import limited
+from muster.runtimes.process.listener import SerialListener
+from muster.runtimes.process.pipes import STDERR, OutputBudget, OutputStream
+from muster.runtimes.process.spawn import spawned
+from muster.runtimes.prompted.json_lines import JsonLines
+from muster.runtimes.prompted.reader import WorkReader
+from muster.runtimes.prompted.session import NotUp, PromptedSession, SessionParts
+from muster.settings.agents import AgentSettings
+from muster.settings.env_file import EnvFileError
+from muster.settings.programs import OUR_VARIABLES
+
+S = TypeVar("S", bound=PromptedSession)
+
+
+class AgentProgram(NamedTuple):
+    """How the program of an agent is started."""
+
+    label: str
+    argv: Sequence[str]
+    variables: Mapping[str, str] = {}
+    """Variables that the program needs; the agent's settings win over them."""
+
+    own_paths: Sequence[str] = ()
+    """Folders that the program itself writes, relative to HOME: made and writable if confined."""
+
+    remedy: str = "Correct that in the agent's table in muster.toml."
+
+
+def working_directory(settings: AgentSettings, base: Path, launch: Launch) -> Path:
+    """Where it works: as its settings say, else where it is sent, else where they are."""
+    own = None if settings.cwd is None else base / settings.cwd
+    return own or launch.cwd or base
+
+
+async def started(
+    settings: AgentSettings,
+    base: Path,
+    launch: Launch,
+    listener: SessionListener,
+    program: AgentProgram,
+    take_over: Callable[[SessionParts], S],
+) -> S:
+    """Start the program, and return when it is up and has its prompt. Raises `CannotStart`."""
+    cwd = working_directory(settings, base, launch)
+    try:
+        variables = _environment(
+            program.variables, await env_file_variables(settings, base), settings, launch
+        )
+        session = _begin(settings, base, launch, listener, program, variables, cwd, take_over)
+    except EnvFileError as wrong:
+        raise _cannot(program, cwd, str(wrong), wrong.remedy) from wrong
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise _cannot(program, cwd, why) from error
+    try:
+        await session.connect(launch.prompt, idle=launch.idle)
+    except NotUp as error:
+        await _undo(session)
+        raise _cannot(program, cwd, str(error)) from error
+    except BaseException:  # whoever wanted it does not want it any more
+        await asyncio.shield(_undo(session))
+        raise
+    return session
+
+
+def _environment(
+    needed: Mapping[str, str],
+    variables: Mapping[str, str],
+    settings: AgentSettings,
+    launch: Launch,
+) -> dict[str, str]:
+    """Muster's environment without its own variables, the file's, the settings', the session's."""
+    ours = {name: value for name, value in os.environ.items() if not name.startswith(OUR_VARIABLES)}
+    return {
+        **ours,
+        **needed,
+        **variables,
+        **settings.env,
+        **launch.environment,
+        processes.SESSION_VARIABLE: launch.session,
+    }
+
+
+def _begin(
+    settings: AgentSettings,
+    base: Path,
+    launch: Launch,
+    listener: SessionListener,
+    program: AgentProgram,
+    variables: Mapping[str, str],
+    cwd: Path,
+    take_over: Callable[[SessionParts], S],
+) -> S:
+    level, session = settings.confine or "none", launch.session
+    writable = writable_paths(settings, launch, base)
+    if level != "none":
+        own = _made(program.own_paths, variables)
+        writable = writable._replace(outputs=(*writable.outputs, *own))
+    with (
+        confined(program.argv, level, writable, variables, cwd) as shut_in,
+        limited(limits_of(settings), session, shut_in.argv, variables, cwd, own_cgroups) as (
+            line,
+            applied,
+        ),
+        spawned(line, env=variables, cwd=cwd, stdin=subprocess.PIPE, confined=shut_in) as child,
+    ):
+        assert child.stdin is not None
+        now = asyncio.get_running_loop().time
+        budget = OutputBudget(now())
+        return take_over(
+            SessionParts(
+                child,
+                session,
+                JsonLines(child.stdin, child.outputs[0], program.label),
+                WorkReader(budget, now),
+                OutputStream(STDERR, budget),
+                StopSteps(
+                    interrupt_s=settings.interrupt_seconds, terminate_s=settings.terminate_seconds
+                ),
+                SerialListener(listener),
+                cwd,
+                output_file_of(settings, launch.folder),
+                launch.folder,
+                applied,
+            )
+        )
+
+
+def _made(folders: Sequence[str], variables: Mapping[str, str]) -> list[Path]:
+    home = Path(variables.get("HOME") or Path.home())
+    made = [home / each for each in folders]
+    for folder in made:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return made
+
+
+def _cannot(program: AgentProgram, cwd: Path, why: str, remedy: str = "") -> CannotStart:
+    if not cwd.is_dir():
+        why, remedy = "there is no such folder", "Make it, or set cwd to another."
+    return CannotStart(
+        program=program.argv[0], cwd=str(cwd), why=why, remedy=remedy or program.remedy
+    )
+
+
+async def _undo(session: PromptedSession) -> None:
+    """End a session that nobody has got."""
+    await session.kill()
+    await session.wait()

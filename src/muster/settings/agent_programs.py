@@ -1,0 +1,80 @@
+"""The tables of an agent's program inside `[agents.NAME]`: Claude Code, an agent of the Agent
+Client Protocol.
+"""
+
+from typing import Annotated, Final, Literal
+
+import msgspec
+
+from muster.limits import TURN_SECONDS_MAX
+from muster.settings.rules import Rule
+
+Edits = Literal["ask", "allow"]
+"""Whether edits of files in the working directory need an approval."""
+
+AcpPreset = Literal["", "gemini", "opencode", "qwen", "codex-acp", "claude-acp"]
+"""Agents of the protocol that muster knows how to run."""
+
+
+class ApprovalSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """How approvals of an agent's program are answered."""
+
+    approval_seconds: Annotated[
+        float, Rule("Timeout of an approval request.", 0.1, TURN_SECONDS_MAX)
+    ] = 600.0
+    approval_default: Annotated[
+        Literal["allow", "deny"], Rule("Answer when the approval request times out.")
+    ] = "deny"
+
+
+class ClaudeSettings(ApprovalSettings, frozen=True, kw_only=True):
+    """How Claude Code is run."""
+
+    model: Annotated[str, Rule("Model; empty means Claude Code's default.")] = ""
+    permission_mode: Annotated[
+        Literal["default", "acceptEdits", "plan", "dontAsk"],
+        Rule("Claude Code's permission mode: what needs no approval."),
+    ] = "default"
+    allowed_tools: Annotated[
+        tuple[str, ...], Rule("Tools allowed without approval, such as Bash(git:*).")
+    ] = ()
+    disallowed_tools: Annotated[tuple[str, ...], Rule("Tools that are always denied.")] = ()
+    tools: Annotated[tuple[str, ...], Rule("Restrict to these tools; empty means all.")] = ()
+    agents: Annotated[str, Rule("Folder of agent files to offer as subagents.")] = ""
+    setting_sources: Annotated[
+        tuple[Literal["user", "project", "local"], ...],
+        Rule("Which of Claude Code's own settings files apply."),
+    ] = ("user", "project", "local")
+    system_prompt: Annotated[str, Rule("Text added to the system prompt, beside the soul.")] = ""
+    resume: Annotated[
+        bool, Rule("Whether a session resumes the conversation of the previous one.")
+    ] = True
+    retries: Annotated[
+        int, Rule("Retries of a failed model request before the session fails.", 0, 100)
+    ] = 2
+    program: Annotated[
+        str, Rule("Path of another Claude Code program than the one in the extra.")
+    ] = ""
+
+
+class AcpSettings(ApprovalSettings, frozen=True, kw_only=True):
+    """How an agent that speaks the Agent Client Protocol is run."""
+
+    preset: Annotated[
+        AcpPreset, Rule("An agent that muster knows how to run; without one, command says how.")
+    ] = ""
+    model: Annotated[str, Rule("Model of a preset that takes one; empty means its default.")] = ""
+    mode: Annotated[
+        str, Rule("The agent's mode, set at each start; empty means the preset's, or its own.")
+    ] = ""
+    edits: Annotated[
+        Edits,
+        Rule("Edits of files in the working directory: an approval for each, or always allowed."),
+    ] = "ask"
+    resume: Annotated[
+        bool, Rule("Whether a session resumes the conversation of the previous one.")
+    ] = True
+
+
+PROGRAM_TABLES: Final = {"claude": ClaudeSettings, "acp": AcpSettings}
+"""The tables by the runtime that they are for."""

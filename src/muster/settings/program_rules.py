@@ -1,0 +1,110 @@
+"""Which settings of an agent belong to which runtime, and what each runtime needs."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, Protocol
+
+from muster.settings.agent_programs import PROGRAM_TABLES, AcpSettings
+from muster.settings.policies import POLICIES, PolicySettingError
+from muster.settings.process import PROCESS
+
+
+class ProgramSettings(Protocol):
+    """The settings of an agent that say which program it is."""
+
+    @property
+    def runtime(self) -> str: ...  # noqa: D102
+
+    @property
+    def command(self) -> tuple[str, ...]: ...  # noqa: D102
+
+    @property
+    def script(self) -> tuple[str, ...]: ...  # noqa: D102
+
+    @property
+    def target(self) -> str: ...  # noqa: D102
+
+    @property
+    def acp(self) -> AcpSettings: ...  # noqa: D102
+
+
+NOT_WITH_SCRIPT: Final = ("command", "prompt", "speaks", "long_lived")
+"""Settings of a program that a script replaces."""
+
+_OF_A_COMMAND: Final = (*NOT_WITH_SCRIPT, "script", "stop_signal")
+
+_OF_A_PROCESS: Final = (
+    "cwd",
+    "confine",
+    "env",
+    *(name for name in PROCESS if name not in (*_OF_A_COMMAND, "interrupt_seconds")),
+)
+
+_RUN_BY_MUSTER: Final = (
+    *_OF_A_COMMAND,
+    *_OF_A_PROCESS,
+    "target",
+    "wake_check",
+    "handover",
+    "interrupt_seconds",
+    *PROGRAM_TABLES,
+    *(name for name in POLICIES if name != "groups"),
+)
+
+
+def _tables_but(runtime: str) -> tuple[str, ...]:
+    return tuple(name for name in PROGRAM_TABLES if name != runtime)
+
+
+_USELESS: Final[Mapping[str, tuple[Sequence[str], str]]] = {
+    "command": (
+        (*PROGRAM_TABLES, "target"),
+        'Remove it, or write runtime = "{name}".',
+    ),
+    "claude": (
+        (*_OF_A_COMMAND, "target", *_tables_but("claude")),
+        "Remove it: muster knows how Claude Code is run.",
+    ),
+    "acp": (
+        (*_OF_A_COMMAND[1:], "target", *_tables_but("acp")),
+        "Remove it: the protocol says how such an agent is given prompts.",
+    ),
+    "python": (
+        (*_OF_A_COMMAND, *_OF_A_PROCESS, *PROGRAM_TABLES),
+        "Remove it: such an agent is no process of its own.",
+    ),
+    "file": (
+        _RUN_BY_MUSTER,
+        "Remove it: such an agent starts itself, and follows its state file.",
+    ),
+}
+"""Settings without effect for each runtime, and the remedy."""
+
+_RUNTIME_OF: Final = {"target": "python"}
+"""The runtime of a setting that does not have its name."""
+
+
+def check_program(key: str, agent: ProgramSettings, given: Mapping[str, object]) -> None:
+    """Check that an agent has what its runtime needs, and nothing that another one does."""
+    _check_needed(key, agent)
+    useless, remedy = _USELESS[agent.runtime]
+    for one in useless:
+        if one in given:
+            what = f'{key}.{one} means nothing with runtime = "{agent.runtime}"'
+            raise PolicySettingError(one, what, remedy.format(name=_RUNTIME_OF.get(one, one)))
+
+
+def _check_needed(key: str, agent: ProgramSettings) -> None:
+    runtime = agent.runtime
+    if runtime == "command" and not agent.command and not agent.script:
+        remedy = 'Write command = ["program", "argument"], or another runtime, such as "claude".'
+        raise PolicySettingError("", f"{key} has no command", remedy)
+    if runtime == "acp" and bool(agent.command) == bool(agent.acp.preset):
+        has = "both a command and a preset" if agent.command else "neither a command nor a preset"
+        remedy = 'Write acp = { preset = "gemini" }, or command = ["program", "argument"].'
+        raise PolicySettingError("", f"{key} has {has}", remedy)
+    if runtime == "python":
+        module, _, function = agent.target.partition(":")
+        names = (*module.split("."), *function.split("."))
+        if not all(name.isidentifier() for name in names):
+            what = f"{key}.target is {agent.target!r}" if agent.target else f"{key} has no target"
+            raise PolicySettingError("target", what, 'Write target = "package.module:function".')

@@ -1,0 +1,1 @@
+"""One suite that every runtime passes, each with a scripted program."""
