@@ -177,6 +177,12 @@ def test_a_renamed_agent_keeps_its_place_and_notes_its_former_name() -> None:
         rename_agent(FILE, "ada l", "Builder")
 
 
+def test_a_new_setting_of_the_last_table_stands_above_the_comments_that_end_the_file() -> None:
+    text = '[agents.a]\ncommand = ["x"]\n\n# the end\n# of the file\n'
+    renamed = '[agents.b]\ncommand = ["x"]\nformerly = ["a"]\n\n# the end\n# of the file\n'
+    assert rename_agent(text, "a", "b") == renamed
+
+
 def test_agents_that_start_after_a_renamed_one_follow_its_name() -> None:
     text = change_agent(FILE, "builder", {"after": ["ada L", "other"]})
     renamed = rename_agent(text, "Ada L", "Eve")

@@ -74,7 +74,15 @@ def change_agent(text: str, name: str, values: Values, unset: Sequence[str] = ()
                 _put(table, key, value, _inline())
         return _dumped(document)
 
-    return _checked(keeping_layout(text, edit), data)
+    body, end = _without_end(text)
+    return _checked(keeping_layout(body, edit) + end, data)
+
+
+def _without_end(text: str) -> tuple[str, str]:
+    """The file without the comments that end it, and those: a new key goes above them."""
+    end = _END.search(text)
+    at = len(text) if end is None else end.start()
+    return text[:at], text[at:]
 
 
 def remove_agent(text: str, name: str) -> str:
@@ -302,6 +310,9 @@ def _block(name: str, values: Values) -> str:
 
 _HEADER: Final = re.compile(r"(\s*\[+)([^\]]*)(\].*)", re.DOTALL)
 _KEY: Final = re.compile(r"(\s*)([^=#\[]+?)(\s*=.*)", re.DOTALL)
+_END: Final = re.compile(r"(?:^[ \t]*(?:#[^\r\n]*)?(?:\r?\n|\Z))+\Z", re.MULTILINE)
+"""Comments and empty lines at the end of a file."""
+
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
