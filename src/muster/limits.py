@@ -227,6 +227,9 @@ NEEDS_SETTLED_MAX: Final = 500
 NEED_CHARS_MAX: Final = 240
 """The beginning of a message or request that needs a person: one line of a list."""
 
+WORDS_TO_PERSON_MAX: Final = 20
+"""Unseen messages of an agent, or of a channel, that are listed as needing a person."""
+
 FAILED_REQUESTS_MAX: Final = 50
 """Failed requests that are kept for a person; the oldest goes."""
 

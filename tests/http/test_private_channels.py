@@ -17,8 +17,8 @@ import pytest
 from muster.http.app import routes
 from muster.http.routing import Route
 from muster.machines import commands as c
-from muster.machines.ids import agent_actor
-from muster.machines.vocabulary import Taken
+from muster.machines.ids import ChannelId, agent_actor
+from muster.machines.vocabulary import Activity, Taken
 from tests.asking import Asker, Json, asker
 from tests.inside import Inside, inside
 from tests.waits import LIFE_SECONDS, WAIT_SECONDS
@@ -29,6 +29,14 @@ HERE = "the-hall"
 FILE = f"{WORDS} in a file".encode()
 DIGEST = sha256(FILE).hexdigest()
 
+FAILING = f"""[agents.Bob]
+long_lived = true
+restart_seconds = 0.1
+budget = {{ failures = 2 }}
+command = ["sh", "-c", "while read l; do case $l in *fail*) echo {WORDS} >&2; exit 3; esac; done"]
+"""
+"""A program that fails when it is told to, and whose last words are those of the channel."""
+
 QUERIES: dict[str, tuple[str, ...]] = {
     "/api/why": tuple(f"?seq={seq}" for seq in range(1, 200)),
     "/api/log": ("?after=-1&limit=1000", "?limit=1000", "?after=-1&format=turn-transitions"),
@@ -36,7 +44,12 @@ QUERIES: dict[str, tuple[str, ...]] = {
     "/api/agents/{name}/messages": ("?after=-1", ""),
     "/api/agents/{name}/output": ("?after=-1", ""),
     "/api/agents/{name}/next": ("?wait=0",),
-    "/api/state": ("", f"?channels={NAME}", "?seats=0,9,10,11", *(f"?seq={n}" for n in (20, 40))),
+    "/api/state": (
+        "",
+        f"?channels={NAME}",
+        "?seats=0,9,10,11,12",
+        *(f"?seq={n}" for n in range(20, 100, 5)),
+    ),
     "/api/channels/{channel}/messages": ("", "?after=0"),
     "/api/search": (f"?q={WORDS}", f"?q={WORDS}&channel={HERE}"),
     "/api/channels": ("", "?archived=true"),
@@ -49,7 +62,7 @@ STREAM = "/api/events"
 """Tested by itself: its answer does not end."""
 
 NAMES = {
-    "name": ("Ada", "member", "stranger"),
+    "name": ("Ada", "Bob", "member", "stranger"),
     "channel": (NAME, HERE),
     "approval": tuple(map(str, range(1, 100))),
     "conversation": ("1",),
@@ -71,7 +84,8 @@ class Stage(NamedTuple):
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Generator[Stage]:
     """A private channel that much has happened in, and one for everybody."""
     patience = f"[presence]\nheartbeat_timeout_seconds = {LIFE_SECONDS}\n"
-    with inside(tmp_path_factory.mktemp("private"), "Ada", settings=patience) as team:
+    settings = patience + FAILING
+    with inside(tmp_path_factory.mktemp("private"), "Ada", settings=settings) as team:
         with asker(team.server, team.server.token) as boss:
             tokens = {"operator": team.server.token, **_tokens(boss)}
             for name in ("member", "stranger"):
@@ -111,6 +125,32 @@ def _live(team: Inside, boss: Asker) -> None:
     team.spends("Ada", 0.5, 100, NAME)
     early = {"message": WORDS, "agent": "member"}
     boss.asked("POST", f"/api/channels/{NAME}/messages", 409, json=early)
+    _work(team, boss)
+    _fail(team, boss)
+
+
+def _work(team: Inside, boss: Asker) -> None:
+    """Make events of every kind that may tell of the work of a program."""
+    ada, actor = team.agent("Ada"), agent_actor("Ada")
+    assert ada.session is not None
+    team.calls("Ada", Activity.TOOL_CALL, "Bash", f"echo {WORDS}", "call-1")
+    result = c.ReportResult(session=ada.session, text=WORDS, channel=ChannelId(HERE))
+    team.send(result, actor=actor)
+    boss.post("/api/agents/Ada/notes", {"text": WORDS}, 201)
+    boss.asked("PUT", "/api/agents/Ada/notes/1", 200, json={"text": f"{WORDS}, once more"})
+    team.send(c.LogWarning(text=WORDS, seat=ada.seat))
+    team.send(c.RejectMarker(seat=ada.seat, marker=WORDS, reason=WORDS))
+    key = boss.get("/api/needs")["needs"][0]["key"]
+    boss.post(f"/api/needs/{quote(key)}/settle", {"seconds": 600})
+
+
+def _fail(team: Inside, boss: Asker) -> None:
+    """Let a member fail twice, so that its message stays unanswered and its budget is spent."""
+    team.runs("Bob")
+    boss.post(f"/api/channels/{NAME}/members", {"agent": "Bob"}, 201)
+    boss.post("/api/send", {"message": "fail", "targetAgent": "Bob"}, 201)
+    team.until(lambda _: team.agent("Bob").unanswered is not None)
+    assert WORDS in repr(team.agent("Bob"))
 
 
 def paths(route: Route) -> Iterator[str]:

@@ -17,6 +17,7 @@ from muster.machines.state import Status, TurnState
 from muster.machines.vocabulary import (
     Authority,
     InterruptMode,
+    Outcome,
     Placeholder,
     RunMode,
     TurnConfig,
@@ -320,6 +321,28 @@ def test_output_after_a_direct_message_is_the_answer_to_it() -> None:
             session.exit()
             await settled()
             assert await stage.said() == [("Ada", None, "fine")]
+
+    run(story())
+
+
+@pytest.mark.parametrize(
+    ("outcome", "code", "returned"),
+    [(Outcome.COMPLETED, 0, False), (Outcome.FAILED, 3, True), (Outcome.CRASHED, None, True)],
+)
+def test_a_banner_of_a_program_that_fails_answers_no_message(
+    outcome: Outcome, code: int | None, returned: bool
+) -> None:
+    async def story() -> None:
+        async with staged() as stage:
+            await stage.enrol(long_lived=False)
+            await stage.send(c.SendMessage(text="well?", speaker_name="Marcus", seat=ADA))
+            session = await stage.start(mode=RunMode.RUN_ONCE)
+            await stage.say(session, ports.Output(stream="stdout", text="Welcome to program 2.0"))
+            session.exit(ports.Exit(outcome=outcome, code=code))
+            await settled()
+            assert await stage.said() == [("Ada", None, "Welcome to program 2.0")]
+            agent = stage.muster.team.agents[ADA]
+            assert (agent.returned > 0, agent.delivered == 0) == (returned, returned)
 
     run(story())
 

@@ -64,7 +64,8 @@ def test_an_approval_request_appears_at_once_and_a_person_allows_it(
     asked = muster.asks("Ada", "Bash", "rm -r build\nmake", by="tester", seconds=600)
     row = request(page, asked)
     expect(row.locator(".asked")).to_have_text("Ada asks to use Bash (subagent tester) in #design")
-    whole = r"Ada asks .* #design\s*auto-deny in [\d:]+\s*rm -r build\s*make\s*Allow\s*Deny"
+    answers = r"Allow\s*Deny\s*Later"
+    whole = rf"Ada asks .* #design\s*auto-deny in [\d:]+\s*rm -r build\s*make\s*{answers}"
     expect(row).to_have_text(re.compile(f"^{whole}$"), use_inner_text=True)
     expect(row.locator("pre")).to_have_text("rm -r build\nmake")
     expect(row.locator(".rest")).to_have_text(re.compile(r"auto-deny in 9:\d\d"))

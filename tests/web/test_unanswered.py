@@ -15,6 +15,7 @@ from tests.waits import until
 from tests.web.pages import Watched, home_with
 
 BREAKS = """import pathlib, sys
+print("welcome, this is no answer", flush=True)
 for line in sys.stdin:
     if "You have new messages" in line and "hello" in line:
         if not pathlib.Path("fixed").exists():

@@ -80,7 +80,8 @@ class AccessControl:
         """The caller of this route, if it may call it."""
         self._check_host(request)
         secret = bearer(request)
-        _check_origin(request, needed=secret is None and not route.is_public)
+        has_cookie = cookie_name(request) in request.cookies
+        _check_origin(request, needed=secret is None and has_cookie and not route.is_public)
         if route.is_public:
             return ANONYMOUS
         token = token_for(request, team, self.browsers, self._session_tokens)

@@ -1,6 +1,6 @@
 """Pages of the log: which events a request asks for, and reading them from a cursor on."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Final, NamedTuple
 
 from muster.errors import Invalid
@@ -9,7 +9,7 @@ from muster.http.types import Cursor, Query
 from muster.machines.events import FACTS
 from muster.machines.ids import ChannelId
 from muster.store.base import EVERYTHING, EventStore, LogFilter, Stored
-from muster.views.access import CanRead, read_all
+from muster.views.access import ShowEvent, shown_events
 
 LOG_EVENTS: Final = 100
 LOG_EVENTS_MAX: Final = 1000
@@ -51,6 +51,15 @@ class EventQuery(Query, frozen=True, kw_only=True):
         return EVERYTHING if where == EVERYTHING else where
 
 
+Wanted = Callable[[Stored], bool]
+"""Whether a request asks for an event that its caller may read."""
+
+
+def want_all(_: Stored) -> bool:
+    """Ask for every event."""
+    return True
+
+
 class LogSlice(NamedTuple):
     """Events in order, and the cursor of the next page, if there is more."""
 
@@ -64,19 +73,20 @@ async def read_slice(
     where: LogFilter,
     after: int | None,
     limit: int,
-    wanted: CanRead = read_all,
+    wanted: Wanted = want_all,
     before: int | None = None,
 ) -> LogSlice:
     """Events that the caller may read, after a cursor (-1: from the beginning), or the newest.
 
     With `before`, the log is read as if it ended there.
     """
-    store, last, can_read = call.muster.store, call.muster.feed.last_seq, call.access.can_read
+    store, last, show = call.muster.store, call.muster.feed.last_seq, call.access.shown_event
     if before is not None:
         last = min(last, before - 1)
 
-    def keep(each: Stored) -> bool:
-        return can_read(each) and wanted(each)
+    def keep(each: Stored) -> Stored | None:
+        shown = show(each)
+        return shown if shown is not None and wanted(shown) else None
 
     if after is None:
         return LogSlice(await _newest(store, limit, where, last, keep), last, more=False)
@@ -91,7 +101,7 @@ async def read_slice(
 
 
 async def _following(
-    store: EventStore, after: int, where: LogFilter, last: int, keep: CanRead
+    store: EventStore, after: int, where: LogFilter, last: int, keep: ShowEvent
 ) -> AsyncIterator[Stored]:
     """The events after a cursor that are asked for."""
     while page := await store.read(
@@ -100,13 +110,13 @@ async def _following(
         for each in page:
             if each.seq > last:
                 return
-            if keep(each):
-                yield each
+            if (shown := keep(each)) is not None:
+                yield shown
         after = page[-1].seq
 
 
 async def _newest(
-    store: EventStore, limit: int, where: LogFilter, last: int, keep: CanRead
+    store: EventStore, limit: int, where: LogFilter, last: int, keep: ShowEvent
 ) -> list[Stored]:
     """The newest events that are asked for, in order."""
     found: list[Stored] = []
@@ -119,7 +129,7 @@ async def _newest(
         before=before,
         bytes_max=LOG_BYTES,
     ):
-        for each in filter(keep, page):
+        for each in shown_events(page, keep):
             found.append(each)
             size += len(each.data)
             if len(found) >= limit or size >= LOG_BYTES:

@@ -45,7 +45,6 @@ from muster.machines.keys import is_same_request, with_digest
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import Role
 from muster.mcp.calls import Asking
-from muster.store.base import Stored
 from muster.store.codec import decode
 from muster.team import Muster
 from muster.views.access import Access, access_of
@@ -145,10 +144,6 @@ class ApiCall:
     def team(self) -> Team:
         """The team as far as it is on disk, without what the caller may not see."""
         return self.access.shown(self.muster.team)
-
-    def can_read(self, stored: Stored) -> bool:
-        """Whether the caller may see an event, as things are now."""
-        return self.access.can_read(stored)
 
     def agent(self, name: str) -> Agent:
         """The agent with this name, or with this document (`agent-identity:9`) if it has none."""

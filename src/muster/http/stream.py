@@ -18,6 +18,7 @@ reconnects is told only what comes after that.
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import is_
 from typing import Final
 
 import msgspec
@@ -29,7 +30,7 @@ from muster.engine.partials import Partial, Partials
 from muster.errors import TooManyStreams
 from muster.machines.ids import ChannelId
 from muster.store.base import LogFilter, Stored
-from muster.views.access import FULL_ACCESS, Access
+from muster.views.access import FULL_ACCESS, Access, shown_events
 
 KEEP_ALIVE_SECONDS: Final = 15.0
 """Between keep-alive comments: proxies close a silent connection after 30 to 60 s."""
@@ -140,12 +141,12 @@ class Streams:
         self, page: Sequence[Stored], where: LogFilter, access: Access
     ) -> Iterable[bytes]:
         """The part of a page that the reader may read. The cursor moves over the rest."""
-        shown = [each for each in page if access.can_read(each)] if access.hidden else page
-        if len(shown) == len(page):
+        shown = shown_events(page, access.shown_event) if access.hidden else page
+        if len(shown) == len(page) and all(map(is_, shown, page)):
             yield from self._framed(page, where)
             return
         yield from _chunks(shown)
-        if not shown or shown[-1] is not page[-1]:
+        if not shown or shown[-1].seq != page[-1].seq:
             yield b"id: %d\n\n" % page[-1].seq
 
     def _framed(self, page: Sequence[Stored], where: LogFilter) -> Iterable[bytes]:

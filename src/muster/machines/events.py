@@ -1048,7 +1048,8 @@ class NeedReopened(Fact, frozen=True, kw_only=True):
 
 
 class MessagesSeen(Fact, frozen=True, kw_only=True):
-    """A person has seen the messages of an agent, or of a channel, up to `upto` in the log."""
+    """A person has seen the messages of an agent, or of a channel, up to `upto` in the log. It goes
+    back only where a person takes back that messages were done."""
 
     upto: int
     seat: SeatId | None = None

@@ -65,6 +65,9 @@ class Failure(Record, frozen=True, kw_only=True):
 
     at: datetime
     reason: str
+    outcome: str
+    """The same without the words of the program: its exit code, where it has one."""
+
     count: int
     """How many sessions have failed since the last one that succeeded."""
 
@@ -193,8 +196,8 @@ class Wake(Record, frozen=True, kw_only=True):
 
 
 class WordToPerson(Record, frozen=True, kw_only=True):
-    """The newest message of an agent that is meant for a person: an answer, or one that names the
-    person with an @."""
+    """A message of an agent that is meant for a person: one outside of channels, or one that names
+    the person with an @."""
 
     seat: SeatId
     at: datetime
@@ -317,10 +320,9 @@ class Agent(Record, frozen=True, kw_only=True):
     seen: int = 0
     """The seq up to which a person has seen what it said outside of channels."""
 
-    is_asked: bool = False
-    """Whether a person wrote to it, and it has not answered yet."""
+    to_person: tuple[WordToPerson, ...] = ()
+    """The newest messages from it to a person that were unseen when the last of them came."""
 
-    to_person: WordToPerson | None = None
     disputed: DisputedReport | None = None
     handed_from: int = 0
     """The seq up to which direct messages were delivered before its newest session."""
@@ -554,7 +556,9 @@ class Channel(Record, frozen=True, kw_only=True):
     seen: int = 0
     """The seq up to which a person has seen what was said."""
 
-    to_person: WordToPerson | None = None
+    to_person: tuple[WordToPerson, ...] = ()
+    """The newest messages that name a person and were unseen when the last of them came."""
+
     claims: tuple[ClaimedTurn, ...] = ()
     """Members that are to speak before the ring's next, the most important first. A person's choice
     stays for an agent that lost its place.

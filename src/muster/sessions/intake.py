@@ -27,8 +27,9 @@ from muster.machines.spending import implausible
 from muster.machines.state import Agent
 from muster.machines.turns.order import NO_HANDOFF
 from muster.machines.turns.table import active_turns
-from muster.machines.vocabulary import NOTHING_USED, Outcome, Profile, StatusEntry
+from muster.machines.vocabulary import NOTHING_USED, Outcome
 from muster.sessions.approvals import Approvals
+from muster.sessions.markers import command_of
 from muster.sessions.prompt_state import PromptState, still_held
 from muster.sessions.tools import Toolbox, check_exists, member_named, only_channel
 from muster.sessions.turn_speech import TurnAct, TurnSpeech, ends_turn
@@ -40,25 +41,6 @@ ATTEMPTS: Final = 2
 
 SHOWN_CHARS: Final = 200
 """How much of a message that was cut a warning shows: enough to find it."""
-
-
-class Report(msgspec.Struct, frozen=True):
-    """The JSON after the marker `[AGENT_STATUS]`."""
-
-    agents: tuple[StatusEntry, ...]
-
-
-class Noted(msgspec.Struct, frozen=True):
-    """The JSON after the marker `[AGENT_REMEMBERS]`."""
-
-    text: str
-
-
-class Awake(msgspec.Struct, frozen=True):
-    """The JSON after the marker `[AGENT_AWAKE]`."""
-
-    name: str
-    soul: str = ""
 
 
 class Intake:
@@ -150,9 +132,13 @@ class Intake:
         """Post the output that is still buffered when the session ends, or put it on record."""
         try:
             await self._speech.finish(orderly=end.outcome is Outcome.COMPLETED)
-            await self._tell_printed()
+            await self._tell_printed(is_answer=self._has_succeeded(end))
         except Exception as error:
             await self._fail("its last output", error)
+
+    def _has_succeeded(self, end: ports.Exit) -> bool:
+        codes = self._agent.run.policy.success_codes
+        return end.outcome is Outcome.COMPLETED or end.code in codes
 
     # ── speaking ──────────────────────────────────────────────────────────────────────────────────
 
@@ -175,11 +161,17 @@ class Intake:
             if self._printed_chars * 4 <= MESSAGE_BYTES_MAX:
                 self._printed.append(output.text)
 
-    async def _tell_printed(self) -> None:
-        """Send the human the text that was printed outside of a turn."""
+    async def _tell_printed(self, *, is_answer: bool = True) -> None:
+        """Send the human the text that was printed outside of a turn.
+
+        The words of a program that fails answer nothing: they may be a banner that it printed
+        before it read its prompt, or half an answer. The message is handed over again.
+        """
         text, self._printed, self._printed_chars = "\n".join(self._printed).strip(), [], 0
-        if text:
+        if text and is_answer:
             await self._say(text, None)
+        elif text:
+            await self._send(c.TellHuman(seat=self._seat, text=text, answers_upto=0))
 
     def _show(self, partial: ports.PartialText) -> None:
         """Show text that the agent writes in its turn; outside of a turn nobody sees it."""
@@ -380,19 +372,10 @@ class Intake:
             await self._send(command, marker=f"[{name}]")
 
     def _meant(self, name: str, body: str) -> Command:
-        if name == "AGENT_REGISTERED":
-            profile = msgspec.json.decode(body.encode(), type=Profile)
-            return c.RegisterAgent(profile=profile, session=self._session, hosted=self._hosts)
-        if name == "AGENT_REMEMBERS":
-            noted = msgspec.json.decode(body.encode(), type=Noted)
-            return c.Remember(seat=self._seat, text=noted.text)
-        if name == "AGENT_AWAKE":
-            awake = msgspec.json.decode(body.encode(), type=Awake)
-            return c.AnswerWakeCheck(
-                seat=self._seat, session=self._session, name=awake.name, soul=awake.soul
-            )
-        report, upto = msgspec.json.decode(body.encode(), type=Report), self._told.taken_upto
-        return c.ReportStatus(agents=report.agents, session=self._session, answers_upto=upto)
+        upto = self._told.taken_upto
+        return command_of(
+            name, body, self._seat, self._session, hosts=self._hosts, answers_upto=upto
+        )
 
     async def _reject(self, marker: str, reason: str) -> None:
         await self._send(c.RejectMarker(seat=self._seat, marker=marker, reason=reason))

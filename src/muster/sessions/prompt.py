@@ -31,7 +31,7 @@ from muster.machines.vocabulary import Awaits, RunMode, Taken
 from muster.sessions.prompt_state import PromptState, still_held
 from muster.sessions.prompt_templates import BIRTH, HOST, LEAD, WAKE, PromptTemplates
 from muster.store.base import EventStore
-from muster.views.access import CanRead, read_all
+from muster.views.access import ShowEvent, show_all
 from muster.views.answers.messages import Do, Next
 from muster.views.memory.wake_payload import as_xml, handed_over, has_memory, wake_payload
 from muster.views.prompt_lines import prompt_line
@@ -110,7 +110,7 @@ class Prompter:
 
     async def opening(self, agent: Agent, mode: RunMode, told: PromptState) -> InitialPrompt:
         """The first prompt of a session of this agent."""
-        memory = await self._memory(agent, read_all)
+        memory = await self._memory(agent, show_all)
         parts = [identity_line(self._dispatcher.team, agent), *memory.parts]
         asked = memory.handed is not None and self.checks(agent)
         if asked:
@@ -138,14 +138,14 @@ class Prompter:
         state = self._states.get(seat)
         return "" if state is None else state.human_text_in(prompt)
 
-    async def memory(self, agent: Agent, can_read: CanRead = read_all) -> Sequence[str]:
+    async def memory(self, agent: Agent, show: ShowEvent = show_all) -> Sequence[str]:
         """The templates for the agent: birth, or else waking with its soul and transcript.
 
-        `can_read` leaves out what a person or agent that looks at them may not read.
+        `show` leaves out what a person or agent that looks at them may not read.
         """
-        return (await self._memory(agent, can_read)).parts
+        return (await self._memory(agent, show)).parts
 
-    async def _memory(self, agent: Agent, can_read: CanRead) -> WakeMemory:
+    async def _memory(self, agent: Agent, show: ShowEvent) -> WakeMemory:
         team = self._dispatcher.team
         handed: HandedOver | None = None
         words = {"name": agent.id, "human": team.human, "seat": agent.seat, "color": agent.color}
@@ -157,7 +157,7 @@ class Prompter:
             parts.append(self._templates.write(BIRTH, **words))
         else:
             payload = await wake_payload(
-                self._store, team, agent, can_read, handover=self.handover(agent)
+                self._store, team, agent, show, handover=self.handover(agent)
             )
             if has_memory(payload):
                 parts.append(self._templates.write(WAKE, payload=as_xml(payload), **words))

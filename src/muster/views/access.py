@@ -3,23 +3,26 @@
 A channel with the read rule `members` is private: only its members (with those that lost their
 places and may come back) and operators read it. For any other caller it does not exist: it is not
 in the team that the caller is shown, and its events are not in the log that the caller reads. The
-programs of its members have been told what was said in it, so what they print, ask and are prompted
-with is hidden with it.
+programs of its members have been told what was said in it, so what they print, note, ask and are
+prompted with is hidden with it. Of the end of a session such a caller sees the exit code, and not
+the last words of the program.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 import msgspec
 from msgspec.structs import replace
 
-from muster.machines.events import MessageImported
-from muster.machines.ids import ChannelId, SeatId
+from muster.machines import events as e
+from muster.machines.events import Fact
+from muster.machines.ids import MUSTER, ChannelId, SeatId
 from muster.machines.maps import drop, put
-from muster.machines.state import Agent, Team
+from muster.machines.state import Agent, RunControl, Team
+from muster.machines.turns.privacy import insiders
 from muster.machines.vocabulary import Role
+from muster.store import codec
 from muster.store.base import Stored
-from muster.store.codec import decode
 
 PROGRAM_TEXT: Final = frozenset(
     {
@@ -30,18 +33,31 @@ PROGRAM_TEXT: Final = frozenset(
         "approval_requested",
         "approval_answered",
         "marker_rejected",
+        "note_remembered",
+        "note_edited",
+        "wake_checked",
     }
 )
 """Events with text of a program, which may repeat what was said in any of its channels."""
 
+NEEDS: Final = frozenset({"need_settled", "need_reopened"})
+"""Events about needs, whose keys name channels."""
 
-CanRead = Callable[[Stored], bool]
-"""Whether a reader may see an event."""
+FAILED: Final = "its session failed"
+"""Shown in place of a reason that the caller may not read."""
+
+ShowEvent = Callable[[Stored], Stored | None]
+"""An event as a reader sees it; None where it does not exist for the reader."""
 
 
-def read_all(_: Stored) -> bool:
-    """Let a reader see every event."""
-    return True
+def show_all(stored: Stored) -> Stored | None:
+    """Show a reader every event as it is."""
+    return stored
+
+
+def shown_events(page: Iterable[Stored], show: ShowEvent) -> list[Stored]:
+    """Events as a reader sees them, without those that do not exist for the reader."""
+    return [shown for each in page if (shown := show(each)) is not None]
 
 
 class Access(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,17 +69,29 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     insiders: frozenset[SeatId] = frozenset()
     """Agents that have been told what was said in one of them."""
 
-    def can_read(self, stored: Stored) -> bool:
-        """Whether the caller may see an event."""
+    def shown_event(self, stored: Stored) -> Stored | None:
+        """An event as the caller sees it; None where it does not exist for the caller."""
         if not self.hidden:
-            return True
-        if stored.channel is not None:
-            return stored.channel not in self.hidden
+            return stored
+        if stored.channel in self.hidden or stored.type in NEEDS:
+            return None
         if stored.type == "message_imported":
-            fact = decode(stored.data).fact
-            assert isinstance(fact, MessageImported)
-            return fact.message.channel not in self.hidden
-        return stored.seat not in self.insiders or stored.type not in PROGRAM_TEXT
+            fact = codec.decode(stored.data).fact
+            assert isinstance(fact, e.MessageImported)
+            return None if fact.message.channel in self.hidden else stored
+        return self._shown_work(stored) if stored.seat in self.insiders else stored
+
+    def _shown_work(self, stored: Stored) -> Stored | None:
+        """An event about an agent that knows what the caller may not know."""
+        is_warning = stored.type == "warning_logged" and stored.channel is None
+        if is_warning or stored.type in PROGRAM_TEXT:
+            return None
+        cut = _CUT.get(stored.type)
+        if cut is None:
+            return stored
+        event = codec.decode(stored.data)
+        shown = cut(event.fact)
+        return codec.stored(replace(event, fact=shown)) if shown is not event.fact else stored
 
     def can_see_turns(self, seat: SeatId | None) -> bool:
         """Whether the caller may see when an agent had turns: they may be in a hidden channel."""
@@ -83,12 +111,64 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
         return replace(team, channels=channels, agents=agents, private=private)
 
     def _shown_agent(self, agent: Agent) -> Agent:
-        return replace(
+        shown = replace(
             agent,
             channels=tuple(name for name in agent.channels if name not in self.hidden),
             draining=tuple(name for name in agent.draining if name not in self.hidden),
-            approvals=() if agent.seat in self.insiders else agent.approvals,
         )
+        return _without_program_text(shown) if agent.seat in self.insiders else shown
+
+
+def _without_program_text(agent: Agent) -> Agent:
+    wake, left = agent.last_wake, agent.unanswered
+    return replace(
+        agent,
+        approvals=(),
+        notes=(),
+        last_wake=None if wake is None else replace(wake, said=""),
+        unanswered=None if left is None else replace(left, reason=FAILED),
+        run=_shown_run(agent.run),
+    )
+
+
+def _shown_run(run: RunControl) -> RunControl:
+    failure = run.last_failure
+    return replace(
+        run,
+        note=_shown_note(run.note, run.set_by),
+        last_failure=None if failure is None else replace(failure, reason=failure.outcome),
+    )
+
+
+def _shown_note(note: str, set_by: str) -> str:
+    """A note without the words of a program, which follow those of muster."""
+    return note.partition(": ")[0] if set_by == MUSTER else note
+
+
+# ── events without the words of a program ─────────────────────────────────────────────────────────
+
+
+def _session_end(fact: Fact) -> Fact:
+    assert isinstance(fact, e.SessionEnd)
+    return replace(fact, reason="")
+
+
+def _desired_set(fact: Fact) -> Fact:
+    assert isinstance(fact, e.DesiredSet)
+    return replace(fact, note=_shown_note(fact.note, fact.set_by))
+
+
+def _unanswered(fact: Fact) -> Fact:
+    assert isinstance(fact, e.MessagesReturned | e.MessagesUnanswered)
+    return replace(fact, reason=FAILED) if fact.reason else fact
+
+
+_CUT: Final[Mapping[str, Callable[[Fact], Fact]]] = {
+    "session_end": _session_end,
+    "desired_set": _desired_set,
+    "messages_returned": _unanswered,
+    "messages_unanswered": _unanswered,
+}
 
 
 FULL_ACCESS: Final = Access()
@@ -102,8 +182,7 @@ def access_of(team: Team, role: Role, seat: SeatId | None) -> Access:
     hidden = [each for each in private if seat not in each.ring and seat not in each.lost_places]
     if not hidden:
         return FULL_ACCESS
-    told = {each for channel in hidden for each in (*channel.places, *channel.delivered)}
     return Access(
         hidden=frozenset(channel.id for channel in hidden),
-        insiders=frozenset(told - {seat}),  # an agent may read what its own program said
+        insiders=insiders(team, hidden) - {seat},  # an agent may read what its own program said
     )

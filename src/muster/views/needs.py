@@ -46,7 +46,7 @@ def _view(team: Team, need: Need) -> NeedView:
     return NeedView(
         kind=need.kind,
         key=need.key,
-        what=_WHAT[need.kind],
+        what=_WHAT[need.kind] if need.count == 1 else f"wrote {need.count} messages to you",
         why=_why(team, need, agent),
         since=need.since,
         until=need.until,

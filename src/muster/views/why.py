@@ -25,7 +25,7 @@ from muster.machines.turns.table import reachable, selector_of, unreachable_beca
 from muster.machines.vocabulary import Authority, Machine
 from muster.store.base import EVERYTHING, EventStore, LogFilter, Stored
 from muster.store.codec import decode
-from muster.views.access import CanRead
+from muster.views.access import ShowEvent, shown_events
 from muster.views.answers import View
 from muster.views.answers.agents import BadgeWord
 from muster.views.run.badges import badge_of
@@ -87,13 +87,13 @@ def read_from(log: BlockingLog, reading: Reading[T]) -> T:
         return done.value
 
 
-async def read_async(store: EventStore, reading: Reading[T], can_read: CanRead) -> T:
-    """Run a reading on a store, as if it had only the events that `can_read` allows."""
+async def read_async(store: EventStore, reading: Reading[T], show: ShowEvent) -> T:
+    """Run a reading on a store, as if it had only what `show` shows."""
     try:
         wanted = next(reading)
         while True:
             page = await store.read(**wanted._asdict())
-            wanted = reading.send([each for each in page if can_read(each)])
+            wanted = reading.send(shown_events(page, show))
     except StopIteration as done:
         return done.value
 

@@ -50,7 +50,7 @@ export const later = (need) => settle(need, "Later", { seconds: LATER_SECONDS })
 
 async function settle(need, label, body) {
   const answer = await store.act(needKey(need), label, () => post(path`/api/needs/${need.key}/settle`, body));
-  if (!answer || (need.kind === "message" && label === "Done")) return; // what was seen stays seen
+  if (!answer) return;
   const mine = { need, label };
   undoable = mine;
   setTimeout(() => undoable === mine && forget(), UNDO_MS);

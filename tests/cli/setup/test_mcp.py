@@ -148,7 +148,7 @@ def test_a_program_that_is_set_up_for_an_agent_is_that_agent(user: Path, server:
         boss.post("/api/agents", {"name": "Nia"}, 201)
         ran(user, "install", "claude", "--agent", "Nia", "--yes")
         entry = json.loads(file_of(user, "claude").read_text())["mcpServers"]["muster"]
-        secret = user / "team" / "mcp-tokens" / "claude-Nia"
+        [secret] = (user / "team" / "mcp-tokens").iterdir()
         assert stat.S_IMODE(secret.stat().st_mode) == 0o600
         assert secret.read_text().strip() not in file_of(user, "claude").read_text()
 
@@ -160,4 +160,28 @@ def test_a_program_that_is_set_up_for_an_agent_is_that_agent(user: Path, server:
         ran(user, "remove", "claude", "--agent", "Nia", "--yes")
         assert not secret.exists()
         notes = [each["note"] for each in boss.get("/api/tokens")["tokens"]]
-        assert "muster mcp install claude" not in notes
+        assert not [each for each in notes if each.startswith("muster mcp install")]
+
+
+def test_a_project_that_is_removed_leaves_the_token_of_another_one(
+    user: Path, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokens = user / "team" / "mcp-tokens"
+    with asker(server, server.token) as boss:
+        boss.post("/api/agents", {"name": "Nia"}, 201)
+        for project in ("one", "two"):
+            (tmp_path / project).mkdir()
+            monkeypatch.chdir(tmp_path / project)
+            ran(user, "install", "claude", "--agent", "Nia", "--project", "--yes")
+        ran(user, "remove", "claude", "--agent", "Nia", "--project", "--yes")
+        [kept] = tokens.iterdir()
+        assert str(kept) in (tmp_path / "one" / ".mcp.json").read_text()
+    with asker(server, kept.read_text().strip()) as nia:
+        assert nia.get("/api/me")["agent"] == "Nia"
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_an_empty_settings_file_counts_as_none(user: Path, text: str) -> None:
+    file_of(user, "claude").write_text(text)
+    ran(user, "install", "claude", "--yes")
+    assert "muster" in json.loads(file_of(user, "claude").read_text())["mcpServers"]

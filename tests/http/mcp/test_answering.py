@@ -50,9 +50,12 @@ def test_a_caller_without_a_token_or_with_a_wrong_one_is_refused(server: Server)
             assert answer.headers["www-authenticate"] == "Bearer"
             assert answer.json()["code"] == "unauthenticated"
     with asker(server, None) as stranger:
-        answer = stranger.http.post("/mcp", json=LIST, headers={**ACCEPT, "origin": server.url})
-        assert (answer.status_code, answer.json()["code"]) == (401, "unauthenticated")
-        assert stranger.http.post("/mcp", json=LIST, headers=ACCEPT).status_code == 403
+        for headers in (ACCEPT, {**ACCEPT, "origin": server.url}):
+            answer = stranger.http.post("/mcp", json=LIST, headers=headers)
+            assert (answer.status_code, answer.json()["code"]) == (401, "unauthenticated")
+            assert answer.headers["www-authenticate"] == "Bearer"
+        evil = {**ACCEPT, "origin": "http://evil.example"}
+        assert stranger.http.post("/mcp", json=LIST, headers=evil).status_code == 403
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,15 @@ from muster.machines import events as e
 from muster.machines.ids import LEAD_SEAT, SeatId, SessionId, agent_actor, person
 from muster.machines.kernel.fold import evolve
 from muster.machines.state import Team
-from muster.machines.vocabulary import Authority, Budget, Outcome, RunMode, Status
+from muster.machines.vocabulary import (
+    Authority,
+    Budget,
+    Outcome,
+    ReadRule,
+    RunMode,
+    Status,
+    TurnConfig,
+)
 from muster.testing.clock import EPOCH
 from tests.machines.identity.test_identity import SEAT, at, led, register, seated, status, summon
 from tests.machines.scene import Scene, facts
@@ -82,6 +90,16 @@ def test_the_lead_is_told_of_every_end_while_it_is_there() -> None:
     scene.want("Julian", RunMode.PAUSE)
     scene.ends("Julian")
     assert facts(scene.ends("Lyra"), e.UserMessage) == []
+
+
+@pytest.mark.parametrize(("rule", "words"), [("everybody", ": a stack trace"), ("members", "")])
+def test_the_lead_is_not_told_the_last_words_of_a_member_of_a_private_channel(
+    rule: str, words: str
+) -> None:
+    scene = hosted()
+    scene.channel_of("Lyra", config=TurnConfig(read_rule=ReadRule(rule)))
+    (told,) = facts(scene.ends("Lyra", Outcome.CRASHED, reason="a stack trace"), e.UserMessage)
+    assert told.text == f"[AGENT ENDED: Lyra] its session crashed{words}"
 
 
 def test_the_lead_s_report_about_such_an_agent_changes_nothing() -> None:

@@ -120,6 +120,17 @@ def test_a_message_that_two_sessions_left_unanswered_is_listed_with_the_cause() 
     assert NeedKind.UNANSWERED not in kinds(scene)
 
 
+def test_a_disabled_agent_needs_nobody() -> None:
+    scene = Scene()
+    scene.running("Ada", mode=RunMode.RUN_ONCE)
+    scene.ends("Ada", Outcome.FAILED, code=3)
+    assert kinds(scene) == [NeedKind.FAILED]
+    scene.do(c.DisableAgent(seat=scene.seat("Ada")))
+    assert needs(scene) == []
+    scene.do(c.EnableAgent(seat=scene.seat("Ada")))
+    assert kinds(scene) == [NeedKind.FAILED]
+
+
 def test_a_failed_single_run_is_listed_until_it_is_done_and_the_next_failure_is_listed_again() -> (
     None
 ):
@@ -246,26 +257,37 @@ def test_only_the_newest_failed_requests_are_kept() -> None:
 # ── what agents say to a person ───────────────────────────────────────────────────────────────────
 
 
-def test_the_answer_to_a_person_is_listed_and_what_a_program_says_all_day_is_not() -> None:
+def test_all_unseen_messages_of_an_agent_are_listed_as_one_need_whoever_began() -> None:
     scene = Scene()
     scene.running("Ada")
-    tell(scene, "Ada", "line 1")
-    assert needs(scene) == []
-    write(scene, "Ada")
-    tell(scene, "Ada", "an answer")
-    tell(scene, "Ada", "line 2")
-    need = only(scene)
-    assert (need.kind, need.why, need.channel) == (NeedKind.MESSAGE, "an answer", None)
+    tell(scene, "Ada", "unasked")
+    first = only(scene)
+    assert (first.kind, first.why, first.count) == (NeedKind.MESSAGE, "unasked", 1)
     write(scene, "Ada")  # a person who writes has read
     assert needs(scene) == []
+    tell(scene, "Ada", "an answer")
+    at = scene.now
+    scene.later(60)
+    tell(scene, "Ada", "and more")
+    need = only(scene)
+    assert (need.why, need.count, need.since) == ("an answer\nand more", 2, at)
+    assert (need.seat, need.channel) == (scene.seat("Ada"), None)
+
+
+def test_an_agent_that_writes_without_end_is_one_need_of_bounded_size() -> None:
+    scene = Scene()
+    scene.running("Ada")
+    for number in range(limits.WORDS_TO_PERSON_MAX + 5):
+        tell(scene, "Ada", f"line {number}")
+    assert only(scene).count == limits.WORDS_TO_PERSON_MAX
+    assert only(scene).why.endswith("line 24")
 
 
 def test_a_message_that_names_the_person_is_listed_wherever_it_is_said() -> None:
     scene = Scene()
     scene.connected("Ada", "Bo")
     scene.channel_of("Ada", "Bo")
-    tell(scene, "Ada", "mail@Marcuson.example is no mention, and Marcus none either")
-    scene.ends_with("Ada", "the review is done")
+    scene.ends_with("Ada", "mail@Marcuson.example is no mention, and Marcus none either")
     assert needs(scene) == []
     scene.ends_with("Bo", "@marcus: please merge")
     tell(scene, "Ada", "I asked @Marcus")
@@ -298,9 +320,14 @@ def test_a_message_that_is_done_was_seen() -> None:
     scene.channel_of("Ada")
     tell(scene, "Ada", "@Marcus one")
     scene.says("Ada", "@Marcus two")
-    for need in needs(scene):
+    listed = needs(scene)
+    for need in listed:
         assert facts(scene.do(c.SettleNeed(key=need.key)), e.MessagesSeen)
     assert needs(scene) == []
+    for need in listed:  # undone
+        scene.do(c.ReopenNeed(key=need.key))
+    assert needs(scene) == listed
+    assert scene.do(c.ReopenNeed(key=listed[0].key)) == []
 
 
 # ── put aside ─────────────────────────────────────────────────────────────────────────────────────
@@ -336,7 +363,8 @@ def test_the_time_is_bounded(seconds: float) -> None:
 def test_only_what_is_listed_can_be_put_aside_and_only_by_people() -> None:
     scene = Scene()
     need = failed(scene)
-    scene.refuse(c.SettleNeed(key="failed:9:1"), "not_found")
+    for unknown in (c.SettleNeed(key="failed:9:1"), c.ReopenNeed(key="failed:9:1")):
+        scene.refuse(unknown, "not_found")
     for command in (
         c.SettleNeed(key=need.key),
         c.ReopenNeed(key=need.key),

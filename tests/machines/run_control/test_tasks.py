@@ -18,7 +18,9 @@ from muster.machines.vocabulary import (
     DelegationMode,
     Machine,
     Outcome,
+    ReadRule,
     RunMode,
+    TurnConfig,
     Urgency,
     Usage,
 )
@@ -186,6 +188,21 @@ def test_a_session_that_ends_before_its_task_is_finished_fails_the_task(
     assert answer.text == f"ada failed: {why}"
     [end] = facts(events, e.ConversationEnd)
     assert end.outcome == "failed"
+
+
+@pytest.mark.parametrize(("rule", "words"), [("everybody", ": a stack trace"), ("members", "")])
+def test_a_failed_task_does_not_repeat_the_last_words_of_a_member_of_a_private_channel(
+    rule: str, words: str
+) -> None:
+    scene = session()
+    scene.running("ada")
+    scene.channel_of("ada", config=TurnConfig(read_rule=ReadRule(rule)))
+    task = asked_for(scene.do(delegate())).session
+    failed = c.ReportSessionEnded(
+        session=task, outcome=Outcome.FAILED, code=1, reason="a stack trace"
+    )
+    [answer] = facts(scene.do(failed), e.DialogueRecorded)
+    assert answer.text == f"ada failed: it failed with code 1{words}"
 
 
 def test_the_deadline_of_a_task_is_in_the_state_and_ends_its_session() -> None:

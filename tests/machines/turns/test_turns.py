@@ -15,6 +15,7 @@ from muster.machines.vocabulary import (
     Awaits,
     InterruptMode,
     Outcome,
+    ReadRule,
     RunMode,
     TurnConfig,
 )
@@ -524,6 +525,21 @@ def test_a_forgotten_turn_without_text_or_with_a_failure_posts_nothing(
     assert facts(events, e.AgentMessage) == []
     assert facts(events, e.StateTransition)[0].reason == reason
     assert scene.holder() == "dev"
+
+
+@pytest.mark.parametrize(
+    ("rule", "reason"), [("everybody", "a plan"), ("members", "its work failed")]
+)
+def test_the_words_of_failed_work_do_not_leave_a_private_channel(rule: str, reason: str) -> None:
+    scene = trio()
+    private = TurnConfig(read_rule=ReadRule(rule))
+    scene.channel_of("pm", channel=ChannelId("secret"), config=private)
+    ends = c.EndForgottenTurn(channel=REVIEWS, seat=scene.seat("pm"), ok=False, text="a plan")
+    assert facts(scene.do(ends, "agent:pm"), e.StateTransition)[0].reason == reason
+    own = c.EndForgottenTurn(
+        channel=ChannelId("secret"), seat=scene.seat("pm"), ok=False, text="a plan"
+    )
+    assert facts(scene.do(own, "agent:pm"), e.StateTransition)[0].reason == "a plan"
 
 
 def test_an_interrupt_does_not_change_the_reason_of_a_wait() -> None:

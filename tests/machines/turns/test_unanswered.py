@@ -186,3 +186,14 @@ def ordered(scene: Scene) -> int:
     upto = scene.agent("Julian").last_message
     scene.do(c.DeliverMessages(seat=LEAD_SEAT, upto=upto))
     return upto
+
+
+def test_a_message_of_a_disabled_agent_is_not_tried_again() -> None:
+    scene = at_work()
+    upto = asked(scene)
+    fails(scene)
+    again(scene)
+    scene.do(c.DeliverMessages(seat=scene.seat("Lyra"), upto=upto))
+    fails(scene)
+    scene.do(c.DisableAgent(seat=scene.seat("Lyra")))
+    scene.refuse(c.RetryMessages(seat=scene.seat("Lyra")), "disabled")

@@ -5,6 +5,7 @@ import difflib
 import os
 import sys
 from contextlib import suppress
+from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -86,13 +87,13 @@ def install(
     where, file = PROGRAMS[program], _file(PROGRAMS[program], project)
     arguments = [*START, "--home", str(home)]
     if agent is not None:
-        arguments += ["--token-file", str(_token_file(home, program, agent))]
+        arguments += ["--token-file", str(_token_file(home, program, agent, file))]
     before = read_text(file)
     after = edited(where, file, before, name, Entry(sys.executable, arguments))
     if not _agreed(file, before or "", after.text, yes=yes):
         return
     if agent is not None:
-        _issue(home, program, agent)
+        _issue(home, program, agent, file)
     write_text(file, after.text)
     click.echo(f"{where.title} has the team's tools from its next start on.")
 
@@ -110,7 +111,7 @@ def remove(
     before = read_text(file)
     after = edited(where, file, before, name, None)
     if agent is not None:
-        _revoke(home, program, agent)
+        _revoke(home, program, agent, file)
     if not after.had_entry:
         click.echo("It was not installed.")
     elif _agreed(file, before or "", after.text, yes=yes):
@@ -136,34 +137,39 @@ def _agreed(file: Path, before: str, after: str, *, yes: bool) -> bool:
 # ── an agent's token ──────────────────────────────────────────────────────────────────────────────
 
 
-def _token_file(home: Path, program: str, agent: str) -> Path:
-    return home / TOKENS / f"{program}-{quote(agent, safe='')}"
+def _token_file(home: Path, program: str, agent: str, settings: Path) -> Path:
+    """The file of a token: one for each settings file, which is removed with its entry."""
+    return home / TOKENS / f"{program}-{quote(agent, safe='')}-{_digest(settings)}"
 
 
-def _note(program: str) -> str:
-    return f"muster mcp install {program}"
+def _digest(settings: Path) -> str:
+    return blake2b(os.fsencode(settings), digest_size=6).hexdigest()
 
 
-def _issue(home: Path, program: str, agent: str) -> None:
+def _note(program: str, settings: Path) -> str:
+    return f"muster mcp install {program} ({_digest(settings)})"
+
+
+def _issue(home: Path, program: str, agent: str, settings: Path) -> None:
     """Issue a token for an agent, in place of the one before."""
-    _revoke(home, program, agent)
+    _revoke(home, program, agent, settings)
     with server(home) as client:
-        issued = client.ask(requests.issue_token(Role.AGENT, agent, _note(program)))
-    file = _token_file(home, program, agent)
+        issued = client.ask(requests.issue_token(Role.AGENT, agent, _note(program, settings)))
+    file = _token_file(home, program, agent, settings)
     file.parent.mkdir(mode=0o700, exist_ok=True)
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE)
     with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
         opened.write(f"{issued.secret}\n")
 
 
-def _revoke(home: Path, program: str, agent: str) -> None:
-    """Revoke the tokens that were issued for an agent's program."""
+def _revoke(home: Path, program: str, agent: str, settings: Path) -> None:
+    """Revoke the tokens that were issued for an agent's program, by the settings file it is in."""
     try:
         with server(home) as client:
             for each in client.ask(requests.tokens()).tokens:
-                if (each.agent, each.note) == (agent, _note(program)):
+                if (each.agent, each.note) == (agent, _note(program, settings)):
                     client.ask(requests.revoke_token(each.id))
     except Unavailable:
         click.echo("muster does not run: the agent's token stays valid.", err=True)
     with suppress(FileNotFoundError):
-        _token_file(home, program, agent).unlink()
+        _token_file(home, program, agent, settings).unlink()

@@ -27,9 +27,9 @@ def read_text(file: Path) -> str | None:
 
 
 def parse_json(file: Path, text: str | None) -> dict[str, Json]:
-    """The settings in a text; none where there is no file."""
+    """The settings in a text; none where there is no file, or an empty one."""
     try:
-        settings: Json = {} if text is None else json.loads(text)
+        settings: Json = json.loads(text) if text and not text.isspace() else {}
     except (ValueError, RecursionError) as wrong:
         raise BadSource(path=file, what=f"is not JSON: {wrong}", remedy=REMEDY) from None
     if not isinstance(settings, dict):

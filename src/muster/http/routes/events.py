@@ -12,7 +12,7 @@ import msgspec
 from muster import limits
 from muster.engine.partials import EVENT as PARTIAL
 from muster.errors import Invalid
-from muster.http.log_pages import LOG_EVENTS, LOG_EVENTS_MAX, EventQuery, read_slice
+from muster.http.log_pages import LOG_EVENTS, LOG_EVENTS_MAX, EventQuery, read_slice, want_all
 from muster.http.routing import EVERYBODY, ApiCall, route
 from muster.http.stream import EventStream
 from muster.http.types import Seq
@@ -21,7 +21,6 @@ from muster.machines.ids import ChannelId
 from muster.machines.vocabulary import Machine, Role
 from muster.store.base import Stored
 from muster.store.codec import decode
-from muster.views.access import read_all
 
 _DIGITS_MAX: Final = 16
 
@@ -83,7 +82,7 @@ class LogPage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 @route("GET", "/api/log", may=EVERYBODY)
 async def read_log(call: ApiCall, query: LogQuery) -> LogPage:
     """Read a page of the log; with `format=turn-transitions`, the changes of turns alone."""
-    where, keep = query.filter(call), read_all
+    where, keep = query.filter(call), want_all
     is_turns = query.format == "turn-transitions"
     if is_turns:
         if where.types and "state_transition" not in where.types:

@@ -127,18 +127,18 @@ async def preview_wake(call: ApiCall, name: str) -> WakePreview:
     agent = call.agent(name)
     if agent.status not in (Status.ALIVE, Status.SLEEPING):
         raise WrongState(act="wake", name=agent.id, state=agent.status)
-    can_read = call.access.can_read
+    show = call.access.shown_event
     payload = await wake_payload(
         call.muster.store,
         call.team,
         agent,
-        can_read,
+        show,
         handover=call.muster.prompter.handover(agent),
     )
     if agent.authority is Authority.LEAD:
         text = f"{waking.WAKE}\n{as_xml(payload)}"
     else:
-        text = "\n\n".join(await call.muster.prompter.memory(agent, can_read))
+        text = "\n\n".join(await call.muster.prompter.memory(agent, show))
     return WakePreview(payload=payload, text=text)
 
 

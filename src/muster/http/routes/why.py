@@ -46,5 +46,5 @@ async def why_event(call: ApiCall, query: WhyQuery) -> ExplanationList:
 
 
 async def _explained(call: ApiCall, reading: Reading[list[Explanation]]) -> ExplanationList:
-    found = await read_async(call.muster.store, reading, call.access.can_read)
+    found = await read_async(call.muster.store, reading, call.access.shown_event)
     return view_explanations(call.team, found)

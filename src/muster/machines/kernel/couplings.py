@@ -20,6 +20,7 @@ from muster.machines.identity.wakes import is_asked
 from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId, is_person, name_key
 from muster.machines.run_control.live import between_sessions
 from muster.machines.state import MAIN, QUEUE, Agent, Conversation, Status, Team
+from muster.machines.turns.privacy import is_insider
 from muster.machines.turns.table import ACTIVE, HELD, QUEUED
 from muster.machines.vocabulary import (
     Authority,
@@ -315,8 +316,8 @@ def _lead_is_told(team: Team, fact: e.SessionEnd) -> Iterator[Command]:
     """A lead that is here is told when the session of one of its agents has ended."""
     agent, lead = team.agents[fact.seats[0]], team.lead
     if agent.hosted and lead is not None and lead.present and team.shutdown is None:
-        reason = f": {fact.reason}" if fact.reason else ""
-        text = f"[AGENT ENDED: {agent.id}] its session {fact.outcome}{reason}"
+        words = _last_words(team, fact)
+        text = f"[AGENT ENDED: {agent.id}] its session {fact.outcome}{words and f': {words}'}"
         yield c.SendMessage(text=text, speaker_name=team.human)
 
 
@@ -369,17 +370,22 @@ def _task_ended(team: Team, fact: e.SessionEnd) -> Iterator[Command]:
             yield c.FinishTask(
                 conversation=conversation.id,
                 epoch=conversation.epoch,
-                summary=_why_it_failed(fact),
+                summary=_why_it_failed(fact, _last_words(team, fact)),
                 failed=True,
             )
 
 
-def _why_it_failed(fact: e.SessionEnd) -> str:
+def _last_words(team: Team, fact: e.SessionEnd) -> str:
+    """The reason of an end, unless the program knows what was said in a private channel."""
+    return "" if is_insider(team, fact.seats[0]) else fact.reason
+
+
+def _why_it_failed(fact: e.SessionEnd, words: str) -> str:
     if fact.outcome in (Outcome.LOST, Outcome.CUT_OFF):
         return LOST
     if fact.outcome is Outcome.COMPLETED or fact.code is None:
-        return fact.reason or f"it {fact.outcome}, without a result"
-    return f"it {fact.outcome} with code {fact.code}" + (f": {fact.reason}" if fact.reason else "")
+        return words or f"it {fact.outcome}, without a result"
+    return f"it {fact.outcome} with code {fact.code}{words and f': {words}'}"
 
 
 def _abandoned(conversation: Conversation) -> Iterator[Command]:

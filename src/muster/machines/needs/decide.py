@@ -9,8 +9,8 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.actors import refuse_agent
 from muster.machines.events import Fact
-from muster.machines.needs.needs import UNANSWERED, Need, all_needs
-from muster.machines.state import Team
+from muster.machines.needs.needs import UNANSWERED, Need, all_needs, message_key
+from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import NeedKind
 
 
@@ -31,13 +31,10 @@ def settle_need(team: Team, command: c.SettleNeed, now: datetime) -> Sequence[Fa
 def _seen(team: Team, need: Need) -> Sequence[Fact]:
     """A message that is done was seen, with what was said before it."""
     if need.channel is not None:
-        word = team.channels[need.channel].to_person
-        assert word is not None
-        return (e.MessagesSeen(upto=word.seq, channel=need.channel),)
+        upto = team.channels[need.channel].to_person[-1].seq
+        return (e.MessagesSeen(upto=upto, channel=need.channel),)
     assert need.seat is not None
-    word = team.agents[need.seat].to_person
-    assert word is not None
-    return (e.MessagesSeen(upto=word.seq, seat=need.seat),)
+    return (e.MessagesSeen(upto=team.agents[need.seat].to_person[-1].seq, seat=need.seat),)
 
 
 def _need(team: Team, key: str, now: datetime) -> Need:
@@ -48,8 +45,25 @@ def _need(team: Team, key: str, now: datetime) -> Need:
 
 
 def reopen_need(team: Team, command: c.ReopenNeed, now: datetime) -> Sequence[Fact]:
-    known = any(each.key == command.key for each in team.settled)
-    return (e.NeedReopened(need=command.key),) if known else ()
+    """List something again. Messages that were done are unseen again."""
+    if any(each.key == command.key for each in team.settled):
+        return (e.NeedReopened(need=command.key),)
+    unseen = _unseen_again(team, command.key)
+    if unseen is None:
+        _need(team, command.key, now)  # nobody has put it aside
+    return () if unseen is None else (unseen,)
+
+
+def _unseen_again(team: Team, key: str) -> Fact | None:
+    """The fact that takes back that messages were seen, if they were."""
+    for place in (*team.agents.values(), *team.channels.values()):
+        words = place.to_person
+        if words and message_key(words[-1]) == key and place.seen >= words[-1].seq:
+            upto = words[0].seq - 1
+            if isinstance(place, Agent):
+                return e.MessagesSeen(upto=upto, seat=place.seat)
+            return e.MessagesSeen(upto=upto, channel=place.id)
+    return None
 
 
 def see_messages(team: Team, command: c.SeeMessages, now: datetime) -> Sequence[Fact]:

@@ -41,6 +41,8 @@ class Need(Record, frozen=True, kw_only=True):
     channel: ChannelId | None = None
     conversation: ConversationId | None = None
     approval: str | None = None
+    count: int = 1
+    """How many messages it stands for."""
 
 
 def open_needs(team: Team, now: datetime) -> list[Need]:
@@ -83,7 +85,8 @@ def _of_agent(agent: Agent, now: datetime) -> Iterator[Need]:
             seat=agent.seat,
             approval=asked.id,
         )
-    yield from _trouble(agent, now)
+    if not agent.disabled:  # a person put it out of work, and knows
+        yield from _trouble(agent, now)
     disputed, evidence = agent.disputed, agent.evidence
     if disputed is not None and (evidence is None or evidence.seq <= disputed.seq):
         occasion = f"{agent.seat}:{disputed.seq}"
@@ -124,18 +127,27 @@ def _stuck_at(agent: Agent) -> datetime | None:
 
 
 def _unread(
-    word: WordToPerson | None, seen: int, channel: ChannelId | None = None
+    words: tuple[WordToPerson, ...], seen: int, channel: ChannelId | None = None
 ) -> Iterator[Need]:
-    if word is None or word.seq <= seen:
+    """The unseen messages of an agent, or of a channel, as one need: it is answered as one."""
+    unseen = [each for each in words if each.seq > seen]
+    if not unseen:
         return
+    newest = unseen[-1]
     yield Need(
         kind=NeedKind.MESSAGE,
-        key=f"message:{word.seq}",
-        why=word.text,
-        since=word.at,
-        seat=word.seat,
+        key=message_key(newest),
+        why="\n".join(each.text for each in unseen),
+        since=unseen[0].at,
+        seat=newest.seat,
         channel=channel,
+        count=len(unseen),
     )
+
+
+def message_key(word: WordToPerson) -> str:
+    """The key of the unseen messages of which this is the newest."""
+    return f"message:{word.seq}"
 
 
 # ── channels and requests ─────────────────────────────────────────────────────────────────────────

@@ -146,16 +146,21 @@ def _last_failure(team: Team, run: RunControl, event: Event, fact: e.SessionEnd)
     does a program that waited for work until it was asked to end.
     """
     if fact.outcome in (Outcome.FAILED, Outcome.CRASHED):
-        return _failure(run, event, failure_reason(fact))
+        return _failure(run, event, fact)
     urgency = team.sessions[fact.session].urgency
     was_stopped = urgency is Urgency.NOW or (urgency is not None and run.long_lived)
     succeeded = fact.outcome is Outcome.COMPLETED and not was_stopped
     return None if succeeded else run.last_failure
 
 
-def _failure(run: RunControl, event: Event, reason: str) -> Failure:
-    count = 1 if run.last_failure is None else run.last_failure.count + 1
-    return Failure(at=event.ts, reason=reason, count=count, seq=event.seq)
+def _failure(run: RunControl, event: Event, fact: e.SessionEnd) -> Failure:
+    return Failure(
+        at=event.ts,
+        reason=failure_reason(fact),
+        outcome=failure_reason(replace(fact, reason="")),
+        count=1 if run.last_failure is None else run.last_failure.count + 1,
+        seq=event.seq,
+    )
 
 
 def failure_reason(fact: e.SessionEnd) -> str:

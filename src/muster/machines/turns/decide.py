@@ -35,6 +35,7 @@ from muster.machines.turns.order import (
     hand_over,
     mentions,
 )
+from muster.machines.turns.privacy import is_insider
 from muster.machines.turns.table import (
     ACTIVE,
     HELD,
@@ -259,12 +260,19 @@ def end_forgotten_turn(team: Team, command: c.EndForgottenTurn, now: datetime) -
     yield _forgotten(membership)
     epoch, reason = membership.channel.epoch, None
     if not command.ok:
-        reason = command.text[: limits.REASON_CHARS_MAX] or "its work failed"
+        said = "" if _knows_more(membership) else command.text[: limits.REASON_CHARS_MAX]
+        reason = said or "its work failed"
     elif not is_blank(command.text):
         check_text(command.text)
         yield _message(membership, command.text)
         yield from _mentions_by_speaker(membership, command.text)
     yield move(membership, ACTIVE, TURN_COMPLETE, epoch=epoch, reason=reason)
+
+
+def _knows_more(membership: Membership) -> bool:
+    """Whether the holder's program was told what some readers of the channel may not know."""
+    team, channel = membership.team, membership.channel
+    return channel.id not in team.private and is_insider(team, membership.agent.seat)
 
 
 def await_approval(team: Team, command: c.AwaitApproval, now: datetime) -> Sequence[Fact]:

@@ -44,7 +44,6 @@ def user_message(team: Team, event: Event, fact: e.UserMessage) -> Team:
         agent = replace(
             agent,
             seen=event.seq if by_person else agent.seen,
-            is_asked=by_person or agent.is_asked,
             last_message=event.seq,
             pending_from=event.seq - 1 if first else agent.pending_from,
             transcript_from=agent.alive_from,

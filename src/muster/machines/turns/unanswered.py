@@ -13,7 +13,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from muster.errors import NothingUnanswered
+from muster.errors import Disabled, NothingUnanswered
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.actors import refuse_agent
@@ -40,6 +40,8 @@ def retry_messages(team: Team, command: c.RetryMessages, now: datetime) -> Seque
     left = agent.unanswered
     if left is None:
         raise NothingUnanswered(name=agent.id)
+    if agent.disabled:
+        raise Disabled(name=agent.id)
     return (e.MessagesReturned(seat=agent.seat, after=left.after, upto=left.upto, reason=""),)
 
 

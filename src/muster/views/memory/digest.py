@@ -21,7 +21,7 @@ from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import Activity, Authority
 from muster.store.base import EventStore, LogFilter
 from muster.store.codec import decode
-from muster.views.access import CanRead
+from muster.views.access import ShowEvent, shown_events
 from muster.views.answers.messages import EarlierSession, MessageView
 from muster.views.memory.transcripts import as_line, own_messages
 
@@ -43,17 +43,17 @@ class Digest(msgspec.Struct, frozen=True):
 
 
 async def digest_of(
-    store: EventStore, team: Team, agent: Agent, can_read: CanRead, upto: int
+    store: EventStore, team: Team, agent: Agent, show: ShowEvent, upto: int
 ) -> Digest:
     """The digest of the agent's sessions with messages, up to a place in the log."""
-    said = await own_messages(store, agent, team, can_read, upto)
+    said = await own_messages(store, agent, team, show, upto)
     ends = await _ends(store, agent, upto)
     lives = [list(each) for _, each in groupby(said, lambda each: bisect_left(ends, each.seq))]
     kept = lives[-limits.DIGEST_SESSIONS_MAX :]
     if not kept:
         return Digest()
     life = bisect_left(ends, kept[0][0].seq)
-    files = await _files(store, agent, ends[life - 1] if life else 0, upto, can_read)
+    files = await _files(store, agent, ends[life - 1] if life else 0, upto, show)
     digests = [_digest(life, team.human, agent, ends, files) for life in kept]
     fitting = _fitting(digests)
     return Digest(fitting, len(lives) - len(fitting))
@@ -70,7 +70,7 @@ async def _ends(store: EventStore, agent: Agent, upto: int) -> list[int]:
 
 
 async def _files(
-    store: EventStore, agent: Agent, after: int, upto: int, can_read: CanRead
+    store: EventStore, agent: Agent, after: int, upto: int, show: ShowEvent
 ) -> Sequence[tuple[int, str]]:
     """The files that tools of the agent's program wrote, with their places in the log."""
     where = LogFilter(types=frozenset({"agent_activity"}), seat=agent.seat)
@@ -79,8 +79,9 @@ async def _files(
     )
     done: set[str] = set()
     found: list[tuple[int, str]] = []
-    for stored in newest:  # the newest first: a call comes after what became of it
-        fact = decode(stored.data).fact if can_read(stored) else None
+    # the newest first: a call comes after what became of it
+    for stored in shown_events(newest, show):
+        fact = decode(stored.data).fact
         if not isinstance(fact, AgentActivity) or fact.name not in _WRITERS:
             continue
         if fact.kind is Activity.TOOL_DONE:

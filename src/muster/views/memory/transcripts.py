@@ -21,7 +21,7 @@ from muster.machines.ids import LEAD_SEAT, name_key
 from muster.machines.state import Agent, Team
 from muster.store.base import EventStore, LogFilter, Stored
 from muster.store.codec import decode
-from muster.views.access import CanRead, read_all
+from muster.views.access import ShowEvent, show_all, shown_events
 from muster.views.answers.messages import MessageView
 from muster.views.channels import MESSAGE_TYPES, imported_view, message_view
 
@@ -102,12 +102,12 @@ def _size(text: str) -> int:
 
 
 async def last_life(
-    store: EventStore, team: Team, agent: Agent, can_read: CanRead = read_all
+    store: EventStore, team: Team, agent: Agent, show: ShowEvent = show_all
 ) -> Sequence[MessageView]:
     """The messages of the agent's last session that has any, in order."""
     names = await names_of(store, agent)
-    said = await _said_here(store, team, agent, can_read, names)
-    elsewhere = await _said_elsewhere(store, agent, can_read, names)
+    said = await _said_here(store, team, agent, show, names)
+    elsewhere = await _said_elsewhere(store, agent, show, names)
     is_later = bool(elsewhere) and (not said or said[-1].ts < elsewhere[-1].ts)
     return elsewhere if is_later else said
 
@@ -122,17 +122,17 @@ async def names_of(store: EventStore, agent: Agent) -> frozenset[str]:
 
 
 async def _said_here(
-    store: EventStore, team: Team, agent: Agent, can_read: CanRead, names: frozenset[str]
+    store: EventStore, team: Team, agent: Agent, show: ShowEvent, names: frozenset[str]
 ) -> Sequence[MessageView]:
     """Delivered messages of its last session on this machine."""
     own = LogFilter(types=MESSAGE_TYPES, seat=agent.seat)
     stored = await read_whole(store, agent.transcript_from, own)
-    events = [decode(each.data) for each in stored if can_read(each)]
+    events = [decode(each.data) for each in shown_events(stored, show)]
     return _told(agent, team, events, names)
 
 
 async def own_messages(
-    store: EventStore, agent: Agent, team: Team, can_read: CanRead, upto: int
+    store: EventStore, agent: Agent, team: Team, show: ShowEvent, upto: int
 ) -> Sequence[MessageView]:
     """The newest messages by the agent and to it alone up to a place in the log, in order."""
     names = await names_of(store, agent)
@@ -140,7 +140,7 @@ async def own_messages(
     newest = await store.read(
         after=0, limit=DIGEST_MESSAGES_MAX, where=own, backwards=True, before=upto + 1
     )
-    events = [decode(each.data) for each in reversed(newest) if can_read(each)]
+    events = [decode(each.data) for each in shown_events(reversed(newest), show)]
     return _told(agent, team, events, names)
 
 
@@ -165,11 +165,11 @@ def _is_own(agent: Agent, event: Event, names: frozenset[str]) -> bool:
 
 
 async def _said_elsewhere(
-    store: EventStore, agent: Agent, can_read: CanRead, names: frozenset[str]
+    store: EventStore, agent: Agent, show: ShowEvent, names: frozenset[str]
 ) -> Sequence[MessageView]:
     """Imported messages of its last session on another machine."""
     imported = LogFilter(types=frozenset({"message_imported"}), seat=agent.seat)
-    stored = [each for each in await read_whole(store, 0, imported) if can_read(each)]
+    stored = shown_events(await read_whole(store, 0, imported), show)
     copies = sorted(
         (copy for copy in _copies(stored) if _is_copy_of(agent, copy, names)),
         key=lambda copy: (copy.created_at, copy.id),

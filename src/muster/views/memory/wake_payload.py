@@ -15,7 +15,7 @@ from muster.limits import TRANSCRIPT_BYTES_MAX, WAKE_TEXT_BYTES_MAX
 from muster.machines.handover import HandedOver, Handover, WakeText
 from muster.machines.state import Agent, Team
 from muster.store.base import EventStore
-from muster.views.access import CanRead, read_all
+from muster.views.access import ShowEvent, show_all
 from muster.views.answers.messages import EarlierSession, WakePayload
 from muster.views.memory.digest import Digest, digest_of
 from muster.views.memory.transcripts import Transcript, fit, last_life
@@ -29,16 +29,16 @@ async def wake_payload(
     store: EventStore,
     team: Team,
     agent: Agent,
-    can_read: CanRead = read_all,
+    show: ShowEvent = show_all,
     room: int = TRANSCRIPT_BYTES_MAX,
     handover: Handover = Handover.ALL,
 ) -> WakePayload:
     """The memory that an agent would be given if it woke now, as far as a reader may see it."""
-    messages = await last_life(store, team, agent, can_read) if handover in _TRANSCRIPT else ()
+    messages = await last_life(store, team, agent, show) if handover in _TRANSCRIPT else ()
     upto = agent.transcript_from if handover in _TRANSCRIPT else team.seq
     digest = Digest()
     if handover in _DIGEST:
-        digest = await digest_of(store, team, agent, can_read, upto)
+        digest = await digest_of(store, team, agent, show, upto)
     while True:
         payload = _payload(agent, fit(messages, team.human, room), digest, handover)
         is_small = len(as_xml(payload).encode(errors="surrogatepass")) <= WAKE_TEXT_BYTES_MAX

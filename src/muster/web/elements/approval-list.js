@@ -1,7 +1,8 @@
 // Open approval requests: the agent, the tool and its input, the timeout, and the two buttons. With a `seat` or a
-// `channel`, only the requests of that agent or channel.
+// `channel`, only the requests of that agent or channel; with `isInbox`, only those that nobody has put off.
 
 import { answer, approvalKey, approvals, otherwise, wants } from "../approvals.js";
+import { later, needs } from "../attention.js";
 import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
 import { link } from "../router.js";
@@ -15,7 +16,7 @@ class ApprovalList extends Part {
   start() {
     this.list = h("ul", { "aria-label": "Waiting for your approval" });
     this.replaceChildren(this.list);
-    this.watch(["agents", "pending"], () => this.#paint());
+    this.watch(["team", "agents", "pending"], () => this.#paint());
     this.tick(() => this.#paintTimes());
     this.key("a", "Go to the first approval request", () => {
       const [first] = this.list.children;
@@ -24,7 +25,8 @@ class ApprovalList extends Part {
   }
 
   #paint() {
-    const open = approvals({ seat: this.seat ?? null, channel: this.channel ?? null });
+    const all = approvals({ seat: this.seat ?? null, channel: this.channel ?? null });
+    const open = this.isInbox ? all.filter(needOf) : all;
     const held = this.list.contains(document.activeElement);
     keyed(
       this.list,
@@ -83,13 +85,22 @@ class ApprovalList extends Part {
           class: "age size",
           text: `${lines} lines, ${approval.detail.length} characters: scroll to see all of it`,
         }),
-      h("div", { class: "answer", data: { acts: "" } }, row.note, row.allow, row.deny),
+      h(
+        "div",
+        { class: "answer", data: { acts: "" } },
+        row.note,
+        row.allow,
+        row.deny,
+        this.isInbox && button("Later", "quiet later", approval, () => later(needOf(approval))),
+      ),
       row.error,
     ];
     row.append(...parts.filter(Boolean));
     return row;
   }
 }
+
+const needOf = ({ id }) => needs().find(({ approval }) => approval === id);
 
 function button(label, kind, { agent, tool }, press) {
   return h("button", {

@@ -20,7 +20,8 @@ class NeedsList extends Part {
     this.heading ??= h("h2", { id: "needs" });
     this.list ??= h("ul", { "aria-labelledby": "needs" });
     this.undone ??= h("p", { class: "undo", role: "status", hidden: true });
-    this.replaceChildren(this.heading, h("approval-list"), this.list, this.undone);
+    const requests = Object.assign(document.createElement("approval-list"), { isInbox: true });
+    this.replaceChildren(this.heading, requests, this.list, this.undone);
     const paint = () => this.#paint();
     this.watch(["team", "agents", "channels", "pending"], paint);
     this.tick(paint);

@@ -103,7 +103,7 @@ async def show_approval(call: ApiCall, approval: str) -> ApprovalState:
 
 async def _state(call: ApiCall, approval: str) -> ApprovalState:
     reading = approval_and_answer(approval)
-    request, answer = await read_async(call.muster.store, reading, call.access.can_read)
+    request, answer = await read_async(call.muster.store, reading, call.access.shown_event)
     asked, fact = request.fact, None if answer is None else answer.fact
     assert isinstance(asked, ApprovalRequested)
     told = fact if isinstance(fact, ApprovalAnswered) else None
