@@ -105,7 +105,7 @@ def test_a_session_is_opened_used_and_closed(person: Watched, server: Server) ->
     panel = page.locator("session-panel")
     expect(panel).to_contain_text("No session is open")
     expect(page.get_by_role("textbox", name="Request")).to_be_hidden()
-    expect(page.get_by_role("heading", name="No conversations yet")).to_be_visible()
+    expect(page.get_by_role("heading", name="No tasks yet")).to_be_visible()
     panel.get_by_role("combobox", name="Mode").select_option("interactive")
     expect(panel).to_contain_text("Agents may hand a request to another agent")
     panel.get_by_role("textbox", name="Folder with agents").fill("agents")
@@ -269,9 +269,17 @@ def test_a_denial_shows_the_rule_and_the_agent_to_create(
     expect(page.locator(".head .badge")).to_have_text("failed")
     expect(page.locator("talk-trace .steps li")).to_contain_text("MAIN keeps the request")
     first = page.locator("h1").text_content()
+    expect(page.locator("talk-answer")).to_contain_text("kraken.rs")  # the reason comes first
     ask(page, "hello")
     expect(page.locator(".head .badge")).to_have_text("answered")
+    expect(page.locator("h1")).to_have_text("hello")  # a task is called what it asks for
+    expect(page.locator("talk-answer .answer")).not_to_be_empty()
     expect(page.locator("talk-files")).to_be_hidden()
+    before = page.locator(".talks li").count()
+    page.get_by_role("button", name="Run again").click()
+    expect(page.locator(".talks li")).to_have_count(before + 1)
+    expect(page.locator(".head .badge")).to_have_text("answered")
+    page.go_back()
     page.locator("h1").click()
     page.keyboard.press("[")
     expect(page.locator("h1")).to_have_text(first or "")
@@ -282,7 +290,7 @@ def test_a_refusal_is_shown_and_the_text_is_kept(
     person: Watched, server: Server, operator: Asker, session: str
 ) -> None:
     page = person.signed_in(server, "#/conversation/conv_404")
-    expect(page.get_by_role("heading", name="There is no conversation conv_404")).to_be_visible()
+    expect(page.get_by_role("heading", name="There is no task conv_404")).to_be_visible()
     page.route("**/api/delegation", lambda route: route.fulfill(status=503))  # so it hears no end
     expect(page.get_by_role("textbox", name="Request")).to_be_visible()
     operator.delete("/api/delegation")
@@ -331,10 +339,8 @@ def test_hostile_messages_files_and_names_are_shown_as_text(
         each.click()
     expect(dialogue).to_contain_text("onerror=")
     forbidden = "script, img, iframe, style, form, input, meta, [onclick], [onerror], [style]"
-    assert (
-        page.locator("talk-dialogue, talk-trace, talk-files, .talks").locator(forbidden).count()
-        == 0
-    )
+    shown = page.locator("talk-answer, talk-dialogue, talk-trace, talk-files, .talks, .head")
+    assert shown.locator(forbidden).count() == 0
     links = dialogue.locator("a").evaluate_all("links => links.map(link => link.protocol)")
     assert set(links) <= {"http:", "https:", "mailto:"}
     assert page.evaluate("window.hurt") is None

@@ -38,7 +38,7 @@ def answer(character: Character, text: str) -> str:
     if _WORK.search(text):
         return (
             f"I {character.does}, but only by script, and here I can only talk. Delegate it as a "
-            "task instead (under Conversations, or with `muster ask`): it goes to the matching "
+            "task instead (under Tasks, or with `muster ask`): it goes to the matching "
             "agent, and you get a file."
         )
     if _WHO.search(text):

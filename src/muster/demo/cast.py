@@ -79,7 +79,7 @@ CREW: Final = (
             "I am Wren. Each of us hatched from an egg, took a name and wrote a few sentences "
             "about itself: its soul. If my process ends, the next one in my seat gets my soul, and "
             "is me.",
-            "I take tasks, too. Ask for a text under Conversations: the request is delegated to me "
+            "I take tasks, too. Ask for a text under Tasks: the request is delegated to me "
             "because my description matches, and I write a file that you can open.",
         ),
     ),

@@ -1,7 +1,9 @@
-// Conversations: a form to ask, and for each request its route, trace, dialogue and files.
+// Tasks: a form to ask, and for each request its answer, route, trace, dialogue and files. The log and the API call a
+// task a conversation.
 
 import "../elements/ask-box.js";
 import "../elements/session-panel.js";
+import "../elements/talk-answer.js";
 import "../elements/talk-choice.js";
 import "../elements/talk-dialogue.js";
 import "../elements/talk-files.js";
@@ -9,6 +11,7 @@ import "../elements/talk-trace.js";
 import { secondsSince, span } from "../clock.js";
 import { costs, spentInFull } from "../costs.js";
 import { h, keyed, loadStyle, setAttribute, setHidden, setText } from "../dom.js";
+import { TITLE_CHARS } from "../elements/talk-answer.js";
 import { Part } from "../part.js";
 import { go, link } from "../router.js";
 import { stateOf, talks } from "../talks.js";
@@ -24,7 +27,8 @@ class ConversationView extends Part {
     this.heading = h("h1");
     this.state = h("span", { class: "badge" });
     this.age = h("span", { class: "age" });
-    this.head = h("header", { class: "head" }, this.heading, this.state, this.age);
+    this.number = h("span", { class: "muted" });
+    this.head = h("header", { class: "head" }, this.heading, this.state, this.age, this.number);
     this.missing = h("section", { class: "empty", hidden: true });
     this.whole = h("div", { class: "whole", hidden: true }, this.head);
     this.replaceChildren(
@@ -34,8 +38,8 @@ class ConversationView extends Part {
         document.createElement("session-panel"),
         h(
           "section",
-          { class: "panel", "aria-label": "Conversations" },
-          h("h2", { text: "Conversations" }),
+          { class: "panel", "aria-label": "Tasks" },
+          h("h2", { text: "Tasks" }),
           this.none,
           this.list,
         ),
@@ -46,8 +50,8 @@ class ConversationView extends Part {
     this.watch("status", () => talks.soon());
     this.watch(["talks", "costs"], () => this.#paint());
     this.tick(() => this.#paintAge());
-    this.key("[", "Previous conversation", () => this.#step(-1));
-    this.key("]", "Next conversation", () => this.#step(1));
+    this.key("[", "Previous task", () => this.#step(-1));
+    this.key("]", "Next task", () => this.#step(1));
     talks.load();
   }
 
@@ -71,10 +75,10 @@ class ConversationView extends Part {
           "aria-current",
           each.conversation === shown?.conversation ? "page" : null,
         );
-        setText(row.name, number(each.conversation));
+        setText(row.text, visible(each.text, TITLE_CHARS));
         setText(row.state, visible(stateOf(each).word, 40));
         row.state.dataset.tone = stateOf(each).tone;
-        setText(row.text, visible(each.text, 90));
+        setText(row.name, number(each.conversation));
       },
     );
     setHidden(this.none, talks.list.length > 0);
@@ -85,14 +89,15 @@ class ConversationView extends Part {
   }
 
   #show(talk) {
-    setText(this.heading, `Conversation ${number(talk.conversation)}`);
+    setText(this.heading, visible(talk.text, TITLE_CHARS));
+    setText(this.number, `task ${number(talk.conversation)}`);
     setText(this.state, visible(stateOf(talk).word, 60));
     this.state.dataset.tone = stateOf(talk).tone;
     this.#paintAge();
     if (this.shown === talk.conversation) return;
     this.shown = talk.conversation;
     const part = (tag) => Object.assign(document.createElement(tag), { conversation: talk.conversation });
-    const parts = ["talk-trace", "talk-choice", "talk-files", "talk-dialogue"].map(part);
+    const parts = ["talk-answer", "talk-files", "talk-trace", "talk-choice", "talk-dialogue"].map(part);
     this.whole.replaceChildren(this.head, ...parts);
   }
 
@@ -107,13 +112,13 @@ class ConversationView extends Part {
   }
 
   #paintMissing() {
-    const text = this.asked ? `There is no conversation ${visible(this.asked, 60)}` : "No conversations yet";
+    const text = this.asked ? `There is no task ${visible(this.asked, 60)}` : "No tasks yet";
     if (this.missing.dataset.text === text) return;
     this.missing.dataset.text = text;
     this.missing.replaceChildren(
       h("h2", { text }),
       h("p", {
-        text: "Every request is a conversation. muster picks the agent whose description matches, shows why, hands over the work, and shows the result.",
+        text: "Every request is a task. muster picks the agent whose description matches, shows why, hands over the work, and shows the result.",
       }),
       h(
         "p",
@@ -139,10 +144,10 @@ const number = (conversation) => conversation.replace(/^conv_/, "");
 
 function item() {
   const row = h("li", {}, h("a"));
-  row.name = h("strong");
+  row.text = h("strong", { class: "text" });
+  row.name = h("span", { class: "muted" });
   row.state = h("span", { class: "tone" });
-  row.text = h("span", { class: "text muted" });
-  row.firstChild.append(row.name, row.state, row.text);
+  row.firstChild.append(row.text, row.name, row.state);
   return row;
 }
 

@@ -6,7 +6,7 @@ export const VIEWS = [
   { name: "channel", tab: "Channels", element: "channel-view", load: () => import("./channel.js") },
   {
     name: "conversation",
-    tab: "Conversations",
+    tab: "Tasks",
     element: "conversation-view",
     load: () => import("./conversation.js"),
   },
