@@ -127,17 +127,24 @@ class Scene:
             self.do(c.ConnectAgent(seat=self.seat(name)))
 
     def running(
-        self, *names: str, mode: RunMode = RunMode.CONTINUOUS, unasked: bool = True
+        self,
+        *names: str,
+        mode: RunMode = RunMode.CONTINUOUS,
+        unasked: bool = True,
+        interruptible: bool = False,
     ) -> None:
         """Agents that muster runs, with their processes up; they have turns without news, too."""
         muster = Authority.MUSTER
         for name in names:
             self.do(c.EnrollAgent(name=name, authority=muster, long_lived=True, unasked=unasked))
             self.do(c.SetDesired(seat=self.seat(name), desired=mode, set_by="Marcus"))
-            self.up(name)
+            self.up(name, interruptible=interruptible)
 
-    def up(self, name: str) -> list[Event]:
-        return self.do(c.ReportSessionStarted(session=self.session(name).id, pid=4711))
+    def up(self, name: str, *, interruptible: bool = False) -> list[Event]:
+        started = c.ReportSessionStarted(
+            session=self.session(name).id, pid=4711, interruptible=interruptible
+        )
+        return self.do(started)
 
     def ends(
         self,

@@ -237,3 +237,53 @@ def test_sums_of_usage_saturate_and_never_shrink() -> None:
     total = DOLLAR + most + most + Usage(cost_usd=-5.0, input_tokens=-7)
     assert (total.cost_usd, total.input_tokens) == (2.0**53, 2**53)
     assert DOLLAR + Usage(cost_usd=-5.0, input_tokens=-(10**23)) == DOLLAR
+
+
+# ── in the middle of work ─────────────────────────────────────────────────────────────────────────
+
+
+def spends(scene: Scene, usage: Usage) -> list[e.Event]:
+    return scene.do(c.ReportSpending(session=scene.session("Lyra").id, usage=usage))
+
+
+def test_work_in_progress_counts_for_limits_at_once_and_is_interrupted_there() -> None:
+    scene = Scene()
+    scene.running("Lyra", interruptible=True)
+    lyra = scene.agent("Lyra")
+    scene.do(
+        c.ConfigureAgent(
+            seat=lyra.seat, authority=lyra.authority, long_lived=True, budget=Budget(cost_usd=1)
+        )
+    )
+    half = Usage(cost_usd=0.5, input_tokens=5)
+    assert [type(each.fact) for each in spends(scene, half)] == [e.WorkSpending]
+    assert scene.session("Lyra").spending == half
+    assert not spends(scene, half)
+    events = spends(scene, DOLLAR)
+    assert facts(events, e.DesiredSet)[0].note == "$1.0000 used, and $1 are allowed"
+    assert facts(events, e.WorkInterrupted)[0].channel is None
+    assert not facts(spends(scene, DOLLAR + half), e.DesiredSet)
+    works(scene, "Lyra", DOLLAR, turn=False)
+    assert scene.agent("Lyra").used == DOLLAR
+    assert scene.session("Lyra").spending == Usage()
+
+
+def test_a_session_that_cannot_be_interrupted_ends_after_its_work() -> None:
+    scene = pair(Budget(cost_usd=1))
+    events = spends(scene, DOLLAR)
+    assert not facts(events, e.WorkInterrupted)
+    assert facts(events, e.StopRequested)[0].urgency is Urgency.GRACEFUL
+
+
+def test_work_without_a_result_is_paid_for_too() -> None:
+    scene = pair()
+    spends(scene, DOLLAR)
+    assert scene.agent("Lyra").used == Usage()
+    scene.ends("Lyra", e.Outcome.CRASHED)
+    assert scene.agent("Lyra").used == DOLLAR
+
+
+def test_an_invalid_usage_of_work_in_progress_is_refused() -> None:
+    scene = pair()
+    spent = c.ReportSpending(session=scene.session("Lyra").id, usage=Usage(cost_usd=-1))
+    assert "costUsd" in str(scene.refuse(spent, "invalid"))

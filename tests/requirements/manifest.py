@@ -1910,8 +1910,8 @@ SUPERVISION = (
                 "test_the_words_of_a_program_that_dies_while_its_turn_is_held_are_on_record",
             ],
             "acceptance/claude/test_paused_turns.py": [
-                "test_an_answer_that_comes_while_a_person_holds_the_turn_is_posted_at_the_release",
-                "test_a_turn_that_is_completed_while_a_person_holds_it_ends_at_the_release",
+                "test_a_person_interrupts_the_holder_which_goes_on_with_the_message_at_the_release",
+                "test_a_tool_call_is_interrupted_and_a_release_at_once_does_not_lose_the_message",
             ],
             "sessions/test_lost_turns.py": [
                 "test_words_said_for_a_lost_turn_are_on_record_in_its_channel_and_nowhere_else"
@@ -2843,6 +2843,15 @@ CLAUDE = (
             "acceptance/claude/test_interrupted.py": [
                 "test_interrupted_work_stops_and_its_words_and_the_session_are_kept",
             ],
+            "acceptance/claude/test_paused_turns.py": [
+                "test_a_person_interrupts_the_holder_which_goes_on_with_the_message_at_the_release",
+                "test_a_tool_call_is_interrupted_and_a_release_at_once_does_not_lose_the_message",
+            ],
+            "machines/turns/test_halted.py": [
+                "test_a_person_who_interrupts_stops_the_work_and_the_holder_keeps_its_turn",
+                "test_work_is_still_being_stopped_after_a_quick_release",
+                "test_without_a_session_the_work_has_stopped",
+            ],
             "machines/run_control/test_run_control.py": [
                 "test_only_people_interrupt_an_agent_and_only_one_that_has_a_session",
             ],
@@ -3006,6 +3015,11 @@ APPROVALS = (
                 "test_a_result_is_charged_to_session_agent_and_channel",
                 "test_an_agent_that_reaches_a_limit_is_paused_before_its_next_turn",
                 "test_a_channel_at_its_limit_rests_and_its_members_are_not_paused",
+                "test_work_in_progress_counts_for_limits_at_once_and_is_interrupted_there",
+                "test_work_without_a_result_is_paid_for_too",
+            ],
+            "acceptance/claude/test_budgets.py": [
+                "test_a_limit_interrupts_the_work_and_everybody_is_told_why",
             ],
             "http/routes/test_costs.py": [
                 "test_a_result_counts_for_its_agent_its_session_and_its_channel",

@@ -103,6 +103,7 @@ from muster.machines.events import (
     WakeRequested,
     WarningLogged,
     WorkInterrupted,
+    WorkSpending,
     WorkStopped,
 )
 from muster.machines.handover import HandedOver, WakeCheck
@@ -380,7 +381,8 @@ EXAMPLES: tuple[Fact, ...] = (
     AgentMessage(agent_name="Lyra", content=(Text("hi"),), seat=SEAT, channel=DESIGN, epoch=17),
     MessagesReturned(seat=SEAT, after=40, upto=41, reason="its session failed"),
     MessagesUnanswered(seat=SEAT, after=40, upto=41, reason="its session failed"),
-    WorkInterrupted(seat=SEAT, session=SESSION),
+    WorkInterrupted(seat=SEAT, session=SESSION, channel=DESIGN),
+    WorkSpending(seat=SEAT, session=SESSION, usage=Usage(cost_usd=0.25, input_tokens=9)),
     MessagesRead(seat=SEAT, upto=41),
     MessagesDelivered(seat=SEAT, upto=41, channel=DESIGN),
     TokenIssued(token_id="lyra", role=Role.AGENT, digest="ab" * 32, seat=SEAT, note="laptop"),

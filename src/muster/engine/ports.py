@@ -199,6 +199,12 @@ class Working(SessionReport, frozen=True, kw_only=True):
     """A sign of work."""
 
 
+class Spending(SessionReport, frozen=True, kw_only=True):
+    """The usage of the present piece of work so far; its result tells all of it."""
+
+    usage: Usage
+
+
 class Result(SessionReport, frozen=True, kw_only=True):
     """A piece of work is done; a program that lives on can take the next."""
 
@@ -369,6 +375,11 @@ class SessionHandle(Protocol):
     @property
     def confinement(self) -> str:
         """How the kernel confines it, or why not; empty where its settings ask for nothing."""
+        ...
+
+    @property
+    def interruptible(self) -> bool:
+        """Whether `interrupt` stops its work and leaves the session alive."""
         ...
 
     async def wait(self) -> Exit:

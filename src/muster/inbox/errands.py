@@ -15,7 +15,7 @@ from muster.machines.ids import ChannelId, SeatId
 from muster.machines.maps import put
 from muster.machines.state import Agent, Channel, Status, Team, TurnState
 from muster.machines.turns.order import in_ring_order
-from muster.machines.turns.table import LOST_BECAUSE
+from muster.machines.turns.table import LOST_BECAUSE, held_turns
 from muster.machines.vocabulary import Authority, InterruptMode, RunMode
 from muster.views.answers.messages import Do, HandedMessage, MessageView, Next, SpeakerCandidate
 
@@ -85,6 +85,11 @@ def is_disconnected(team: Team, seat: SeatId) -> bool:
     return is_away(team.agent(seat)) and has_token
 
 
+def is_stopping(team: Team, agent: Agent) -> bool:
+    """Whether an agent's work is being interrupted: a prompt would be interrupted with it."""
+    return agent.session is not None and any(turn.stopping for _, turn in held_turns(team, agent))
+
+
 def to_stop(team: Team, agent: Agent) -> Next | None:
     """The answer to stop, if the agent is disabled, or paused and without a turn to finish."""
     if agent.disabled:
@@ -148,7 +153,7 @@ def _may_want(channel: Channel, seat: SeatId, *, outside: bool) -> bool:
     if state is TurnState.ACTIVE:
         return True
     if state is TurnState.WAITING and turn is not None and turn.wait and turn.wait.by_human:
-        return True
+        return not turn.wait.halts  # interrupted work goes on with the messages at the release
     if not outside and state is not TurnState.WAITING:
         return False
     return channel.config.human_interrupt_mode is InterruptMode.PARALLEL

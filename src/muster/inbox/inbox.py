@@ -39,6 +39,7 @@ from muster.inbox.errands import (
     is_away,
     is_disconnected,
     is_paused,
+    is_stopping,
     lost_places,
     lost_turn,
     resumed_turn,
@@ -297,7 +298,7 @@ class Inbox:
         team = as_if_delivered(self._team, handed)
         agent = team.agent(seat)
         urgent = to_stop(team, agent) or lost_turn(team, agent, wanted.known, wanted.paused)
-        if urgent is not None:
+        if urgent is not None or is_stopping(team, agent):
             return Pending(urgent)
         if not wanted.messages:
             return Pending(resumed_turn(team, agent, wanted.paused))

@@ -416,6 +416,7 @@ class ReportSessionStarted(Command, frozen=True, kw_only=True):
     limits: tuple[str, ...] = ()
     """How each limit of its resources holds, in words."""
     confinement: str = ""
+    interruptible: bool = False
 
 
 class ReportSessionEnded(Command, frozen=True, kw_only=True):
@@ -467,6 +468,13 @@ class ReportResult(Command, frozen=True, kw_only=True):
     channel: ChannelId | None = None
     answers: bool = True
     """Whether the result answers the last prompt. That completes a task."""
+
+
+class ReportSpending(Command, frozen=True, kw_only=True):
+    """A session has used so much on its present piece of work so far."""
+
+    session: SessionId
+    usage: Usage
 
 
 class ReportActivity(Command, frozen=True, kw_only=True):

@@ -458,6 +458,9 @@ class SessionStart(Fact, frozen=True, kw_only=True):
     confinement: str = ""
     """How the kernel confines the program, or why not; empty where nothing asks for it."""
 
+    interruptible: bool = False
+    """Whether its work can be interrupted without ending the session."""
+
 
 class SessionEnd(Fact, frozen=True, kw_only=True):
     """A session's process exited. Only the seats of that session are affected."""
@@ -496,6 +499,8 @@ class WorkInterrupted(Fact, frozen=True, kw_only=True):
 
     seat: SeatId
     session: SessionId
+    channel: ChannelId | None = None
+    """Where a person holds the turn that the work is for. It goes on when the turn resumes."""
 
 
 class KillRequested(Fact, frozen=True, kw_only=True):
@@ -539,6 +544,14 @@ class UsageReported(Fact, frozen=True, kw_only=True):
     usage: Usage
     channel: ChannelId | None = None
     """The channel in which it has the turn, or had the last one."""
+
+
+class WorkSpending(Fact, frozen=True, kw_only=True):
+    """The usage of the present piece of work so far. Its result tells all of it, and counts."""
+
+    seat: SeatId
+    session: SessionId
+    usage: Usage
 
 
 class AgentActivity(Fact, frozen=True, kw_only=True):
@@ -754,7 +767,7 @@ class TurnRenewed(Fact, frozen=True, kw_only=True):
 
 
 class WorkStopped(Fact, frozen=True, kw_only=True):
-    """The work on a turn that was taken away has stopped; the next turn may be granted."""
+    """The work on a turn that was taken away, or that a person holds, has stopped."""
 
     channel: ChannelId
     seat: SeatId

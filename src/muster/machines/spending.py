@@ -1,7 +1,8 @@
 """Spending: cost and tokens of work with models, and the limits on them.
 
 A session's result reports its usage; an agent that connects by itself reports its own. An agent
-that reaches a limit is paused before its next turn starts, and the note names the limit.
+that reaches a limit is paused, and the note names the limit: before its next turn starts, or in the
+middle of work where its session tells what it uses on the way and can be interrupted.
 """
 
 from typing import Final
@@ -32,7 +33,8 @@ def session_result(team: Team, event: Event, fact: e.SessionResult) -> Team:
     if fact.ok and session.task is None:  # work succeeded: an earlier failure is over
         agent = replace(agent, run=replace(agent.run, failures=0, last_failure=None))
     team = replace(team, agents=put(team.agents, agent.seat, agent))
-    session = replace(session, used=session.used + fact.usage, has_result=True)
+    used = session.used + fact.usage
+    session = replace(session, used=used, spending=NOTHING_USED, has_result=True)
     team = replace(team, sessions=put(team.sessions, session.id, session))
     if session.task is not None:
         team = charge(team, session.task, fact.usage)
@@ -40,6 +42,17 @@ def session_result(team: Team, event: Event, fact: e.SessionResult) -> Team:
     if channel is None:
         return team
     return charge_channel(team, channel, fact.usage)
+
+
+def work_spending(team: Team, event: Event, fact: e.WorkSpending) -> Team:
+    """The present work counts for limits at once, and for the agent with its result."""
+    session = replace(team.sessions[fact.session], spending=fact.usage)
+    return replace(team, sessions=put(team.sessions, session.id, session))
+
+
+def unfinished(agent: Agent, session: Session) -> Agent:
+    """An agent whose session has ended: work without a result has been paid for, too."""
+    return agent if session.spending == NOTHING_USED else charged(agent, session.spending, None)
 
 
 def usage_reported(team: Team, event: Event, fact: e.UsageReported) -> Team:
@@ -87,9 +100,9 @@ def require_plausible(usage: Usage) -> None:
 
 def budget_limit_reached(agent: Agent, session: Session) -> str:
     """The limit of its budget that an agent has reached; empty if none."""
-    budget = agent.run.budget
-    return over(agent.run.used, budget.cost_usd, budget.tokens, "") or over(
-        session.used, budget.session_cost_usd, budget.session_tokens, " in one session"
+    budget, now = agent.run.budget, session.spending
+    return over(agent.run.used + now, budget.cost_usd, budget.tokens, "") or over(
+        session.used + now, budget.session_cost_usd, budget.session_tokens, " in one session"
     )
 
 

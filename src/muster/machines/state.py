@@ -419,7 +419,13 @@ class Session(Record, frozen=True, kw_only=True):
     confinement: str = ""
     """How the kernel confines it, or why not; empty where its settings ask for nothing."""
 
+    interruptible: bool = False
+    """Whether its work can be interrupted without ending it."""
+
     used: Usage = Usage()
+    spending: Usage = Usage()
+    """The usage of the present piece of work so far, which is not in `used` yet."""
+
     has_result: bool = False
     """Whether it has finished a piece of work."""
 
@@ -463,6 +469,8 @@ class Wait(Record, frozen=True, kw_only=True):
     """Whether it waits for an approval: then the answer ends it, not its own deadline."""
 
     awaits: Awaits = Awaits.PERSON
+    halts: bool = False
+    """Whether the work of the holder is interrupted for it, and goes on when the turn resumes."""
 
 
 class HeldTurn(Record, frozen=True, kw_only=True):
@@ -483,6 +491,9 @@ class HeldTurn(Record, frozen=True, kw_only=True):
     """The time at which silence after a post ends the turn, where the channel detects that."""
 
     wait: Wait | None = None
+    stopping: bool = False
+    """Whether the work of the holder is being interrupted: it is handed nothing until it stops."""
+
     granted: int = 0
     """The seq of the grant."""
 

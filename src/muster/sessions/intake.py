@@ -27,7 +27,7 @@ from muster.machines.spending import implausible
 from muster.machines.state import Agent
 from muster.machines.turns.order import NO_HANDOFF
 from muster.machines.turns.table import active_turns
-from muster.machines.vocabulary import NOTHING_USED, Outcome
+from muster.machines.vocabulary import NOTHING_USED, Outcome, Usage
 from muster.sessions.approvals import Approvals
 from muster.sessions.markers import command_of
 from muster.sessions.prompt_state import PromptState, still_held
@@ -110,7 +110,12 @@ class Intake:
                 await self._result(report)
             case ports.PartialText() | ports.HandRaised():
                 await self._signal(report)
-            case ports.Working() | ports.SessionActivity() | ports.PromptAccepted():
+            case (
+                ports.Working()
+                | ports.SessionActivity()
+                | ports.PromptAccepted()
+                | ports.Spending()
+            ):
                 await self._see(report)
             case ports.Marker(name=name, body=body):
                 await self._mark(name, body)
@@ -289,10 +294,17 @@ class Intake:
         )
         await self._send(report)
 
+    async def _spend(self, usage: Usage) -> None:
+        """Count what the present work has used; what cannot be is left to its result."""
+        if not implausible(usage):
+            await self._send(c.ReportSpending(session=self._session, usage=usage))
+
     async def _end_forgotten_turn(self, channel: ChannelId, result: ports.Result) -> None:
         """End a turn whose work is done and that the agent did not end."""
         if self._speech.has_ended(channel):
             return None  # it is paused, and ends when it resumes
+        if result.interrupted and self._speech.is_halted(channel):
+            return await self._pause(channel, result.text)
         if result.ok and self._told.has_unread(channel):
             # The program works on those messages next: that belongs to this turn, and ends it.
             return await self._say(result.text, channel) if result.text else None
@@ -310,8 +322,16 @@ class Intake:
             ended = replace(ended, text="interrupted")
         await self._act(ended)
 
+    async def _pause(self, channel: ChannelId, text: str) -> None:
+        """Keep the words of work that a person interrupted; the turn goes on at the release."""
+        words = text or self._speech.take_printed(channel)
+        self._told.interrupted = (channel, self._dispatcher.head.channels[channel].epoch)
+        if words:
+            await self._say(words, channel)
+
     async def _see(
-        self, said: ports.Working | ports.SessionActivity | ports.PromptAccepted
+        self,
+        said: ports.Working | ports.SessionActivity | ports.PromptAccepted | ports.Spending,
     ) -> None:
         """Handle a sign of activity: renew the turn, or record the activity."""
         if isinstance(said, ports.Working):
@@ -319,6 +339,8 @@ class Intake:
                 await self._send(c.RenewTurn(channel=channel, seat=self._seat))
         elif isinstance(said, ports.PromptAccepted):
             await self._take(said)
+        elif isinstance(said, ports.Spending):
+            await self._spend(said.usage)
         else:
             activity = c.ReportActivity(
                 session=self._session,

@@ -58,10 +58,10 @@ class Stop(Order, frozen=True, kw_only=True):
 
 
 class Interrupt(Order, frozen=True, kw_only=True):
-    """Interrupt the work, and report when the work on a lost turn has stopped."""
+    """Interrupt the work, and report when the work on a lost or held turn has stopped."""
 
     channel: ChannelId | None
-    """Where the work on a lost turn stops; none where silence or a person is the reason."""
+    """Where the work on a turn stops; none where silence or a person's Esc is the reason."""
 
 
 class Kill(Order, frozen=True, kw_only=True):
@@ -88,12 +88,15 @@ def orders(event: Event, team: Team) -> Sequence[Order]:
         case StopRequested(session=session, seat=seat, urgency=urgency):
             stop = Stop(session=session, seat=seat, urgency=urgency)
             return (stop,) if _live(team, session) else ()
-        case InterruptRequested(session=session, seat=seat, channel=channel):
+        case (
+            InterruptRequested(session=session, seat=seat, channel=channel)
+            | WorkInterrupted(session=session, seat=seat, channel=channel)
+        ) if channel is not None:
             interrupt = Interrupt(session=session, seat=seat, channel=channel)
             return (interrupt,) if _live(team, session) else ()
         case (
             SilenceNoticed(session=session, seat=seat, action=OnSilence.INTERRUPT)
-            | WorkInterrupted(session=session, seat=seat)
+            | WorkInterrupted(session=session, seat=seat, channel=None)
         ):
             interrupt = Interrupt(session=session, seat=seat, channel=None)
             return (interrupt,) if _live(team, session) else ()

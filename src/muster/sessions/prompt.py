@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.ports import SessionHandle
 from muster.errors import MusterError
-from muster.inbox.errands import Known, Wanted
+from muster.inbox.errands import Known, Wanted, is_stopping
 from muster.inbox.inbox import Inbox
 from muster.machines.backoff import pause_s
 from muster.machines.commands import Command, DeliverMessages, RecordWake, ReportTaken
@@ -213,7 +213,7 @@ class Prompter:
             if found is None:
                 await news.wait()
                 continue
-            text = prompt_for(found)
+            text = prompt_for(found, goes_on=told.resumes(found.channel, found.epoch))
             turns, words = _turns([found]), human_text_of([found])
             upto = _direct_upto(deliveries)
             prompt = told.send(text, turns, words, about=found.channel, upto=upto)
@@ -248,6 +248,8 @@ class Prompter:
         # A program answers where it has the turn: words of another channel wait until it is over.
         wanted = Wanted(known=known, outside=not told.turns)
         pending = await self._inbox.pending(seat, wanted, handed)
+        if is_stopping(self._dispatcher.head, self._dispatcher.head.agent(seat)):
+            return None  # a person interrupted it meanwhile; the prompt comes when it has stopped
         deliveries.extend(pending.deliveries)
         found = pending.next
         if found is None:
@@ -304,8 +306,8 @@ def identity_line(team: Team, agent: Agent) -> str:
     )
 
 
-def prompt_for(found: Next) -> str:
-    """The prompt text for a turn or for messages."""
+def prompt_for(found: Next, *, goes_on: bool = False) -> str:
+    """The prompt text for a turn or for messages; with `goes_on`, after an interruption of it."""
     lines: list[str] = []
     if found.choosing:
         lines.extend(_choice(found))
@@ -313,6 +315,11 @@ def prompt_for(found: Next) -> str:
         lines.append(
             f"It is your turn in the channel {found.channel} ({_number(found)}). Say what you "
             f"have to say, and end your turn: {HOW_TO_END}"
+        )
+    elif goes_on:
+        lines.append(
+            f"A person has interrupted your work in the channel {found.channel}. What you had said "
+            "is posted, and it is still your turn. Go on with this in mind:"
         )
     elif found.channel is not None:
         lines.append(f"New in the channel {found.channel}:")

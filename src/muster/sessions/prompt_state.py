@@ -81,6 +81,9 @@ class PromptState(msgspec.Struct):
     end of a turn marks delivered messages as read, so these must not count as delivered by then.
     """
 
+    interrupted: tuple[ChannelId, int] | None = None
+    """The turn, by channel and epoch, whose work a person interrupted and that goes on."""
+
     recording: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
     """Held while the records of an accepted prompt are written; reports wait for it.
 
@@ -120,6 +123,13 @@ class PromptState(msgspec.Struct):
         for channel, epoch in prompt.turns.items():
             if self.turns.get(channel) == epoch:
                 del self.turns[channel]
+
+    def resumes(self, channel: ChannelId | None, epoch: int | None) -> bool:
+        """Whether a prompt in this turn is the first one after an interruption of its work."""
+        is_first = self.interrupted is not None and self.interrupted == (channel, epoch)
+        if is_first:
+            self.interrupted = None
+        return is_first
 
     def end(self, channel: ChannelId, epoch: int | None) -> None:
         """Record that a turn is over. The next one of the same channel may be announced already."""

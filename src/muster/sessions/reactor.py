@@ -183,6 +183,7 @@ class Sessions:
                 started=session.started,
                 limits=session.limits,
                 confinement=session.confinement,
+                interruptible=session.interruptible,
             )
             async with told.recording:
                 is_known = await self._report(up, cause)

@@ -249,6 +249,11 @@ class TurnSpeech:
         last = words.acts[-1] if words is not None and words.acts else None
         return last is not None and ends_turn(last) and not isinstance(last, EndForgottenTurn)
 
+    def is_halted(self, channel: ChannelId) -> bool:
+        """Whether the work on the turn in a channel is interrupted, and goes on later."""
+        turn = self._turn(channel, self._told.turns.get(channel))
+        return turn is not None and turn.stopping
+
     async def finish(self, *, orderly: bool) -> None:
         """The session has ended: post what can be posted, and put the rest on record.
 
@@ -340,7 +345,8 @@ class TurnSpeech:
 
     def _note(self, words: TurnWords, fact: StateTransition | WorkStopped) -> None:
         if isinstance(fact, WorkStopped):
-            self._lose(words, LOST)
+            if self._turn(words.channel, words.epoch) is None:  # else a person holds it, no more
+                self._lose(words, LOST)
         elif fact.machine is not Machine.TURNS:
             return
         elif fact.target in HELD:

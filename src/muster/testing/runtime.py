@@ -107,6 +107,7 @@ class ScriptedSession:
         self.limits: tuple[str, ...] = ()
         self.started = None if pid is None else f"start-of-{pid}"
         self.confinement = ""
+        self.interruptible = False
 
     def exit(self, how: Exit = FINE) -> None:
         """End the session, as a program that exits by itself."""

@@ -12,17 +12,20 @@ from muster.errors import NotFound
 from muster.machines.events import (
     ApprovalAnswered,
     ApprovalRequested,
+    DesiredSet,
     Event,
+    SessionResult,
     StateTransition,
     TurnsPassed,
     WarningLogged,
+    WorkSpending,
 )
 from muster.machines.identity.wake_words import wake_line
 from muster.machines.kernel.sentences import sentence
 from muster.machines.state import Agent, Channel, Team, TurnState
 from muster.machines.turns.order import is_stopped, wants_turn
 from muster.machines.turns.table import reachable, selector_of, unreachable_because
-from muster.machines.vocabulary import Authority, Machine
+from muster.machines.vocabulary import Authority, Machine, RunMode
 from muster.store.base import EVERYTHING, EventStore, LogFilter, Stored
 from muster.store.codec import decode
 from muster.views.access import ShowEvent, shown_events
@@ -42,6 +45,10 @@ TRANSITIONS: Final = frozenset({"state_transition"})
 ANSWERS: Final = frozenset({"approval_answered"})
 PASSED: Final = frozenset({"turns_passed"})
 WARNINGS: Final = frozenset({"warning_logged"})
+DESIRED: Final = frozenset({"desired_set"})
+BUDGET: Final = "budget"
+"""The trigger of a pause at a limit."""
+
 LEFT: Final = frozenset({"member_left"})
 TAKEN_AWAY: Final = (
     "a person took its turn away. What it was handed until then counts as read, and is not handed"
@@ -174,6 +181,8 @@ def _not_running(team: Team, agent: Agent) -> Reading[list[Explanation]]:
         events = (yield from _chain(event)) if event is not None else ()
         title = f"run: {times} ({failure.reason}){retry}"
         found.append(Explanation(f"{agent.id}, ", title, events))
+    if agent.run.desired is RunMode.PAUSE:
+        found += yield from _paused_at_limit(agent)
     if agent.unanswered is not None:
         event = yield from _event(agent.unanswered.seq)
         events = (yield from _chain(event)) if event is not None else ()
@@ -184,6 +193,20 @@ def _not_running(team: Team, agent: Agent) -> Reading[list[Explanation]]:
         title = f"run: it starts after {', '.join(missing)}, which must run first"
         found.append(Explanation(f"{agent.id}, ", title, ()))
     return found
+
+
+def _paused_at_limit(agent: Agent) -> Reading[list[Explanation]]:
+    """The limit that paused an agent, and the usage or the failure by which it was reached."""
+    where = LogFilter(types=DESIRED, seat=agent.seat)
+    for stored in (yield LogRead(0, 1, where, backwards=True)):
+        event = decode(stored.data)
+        if isinstance(event.fact, DesiredSet) and event.fact.trigger == BUDGET:
+            before = yield from _event(event.seq - 1)
+            spent = before is not None and isinstance(before.fact, SessionResult | WorkSpending)
+            events = (event, before) if before is not None and spent else (event,)
+            title = f"run: paused at a limit ({event.fact.note})"
+            return [Explanation(f"{agent.id}, ", title, events)]
+    return []
 
 
 def _unknown(team: Team, agent: Agent) -> Reading[list[Explanation]]:

@@ -20,7 +20,8 @@ RULES = {"humanInterruptMode": "interrupt", "interruptHoldSeconds": 600}
 @pytest.fixture
 def ada(box: Box) -> Generator[tuple[Team, Server]]:
     """Ada is alone in a channel, where a person's message interrupts her."""
-    with claude_team(box, table("Ada", box.env)) as (team, server):
+    settings = table("Ada", box.env, claude='allowed_tools = ["Bash"]')
+    with claude_team(box, settings) as (team, server):
         start(team, "Ada")
         team.post("/api/channels", {"channel": "design", "config": RULES})
         team.post("/api/channels/design/members", {"agent": "Ada"})
@@ -82,48 +83,53 @@ class PartialTexts:
         assert not self._thread.is_alive()
 
 
-def test_an_answer_that_comes_while_a_person_holds_the_turn_is_posted_at_the_release(
+def test_a_person_interrupts_the_holder_which_goes_on_with_the_message_at_the_release(
     model: ScriptedModel, ada: tuple[Team, Server]
 ) -> None:
     team, server = ada
     hold = Hold()
-    model.add(Rule(match="It is your turn", times=1, reply=["Half of it.", hold, "and the rest."]))
-    model.add(Rule(match="one moment", times=1, reply="I hear you."))
+    pid = team.pid("Ada")
+    model.add(Rule(match="It is your turn", times=1, reply=["Half of it.", hold, "Never said."]))
+    model.add(Rule(match="one moment", times=1, reply="I hear you.\nTURN_COMPLETE"))
     partial = PartialTexts(server)
     post(team, "the plan?")
     assert hold.reached.wait(SLOW_SECONDS)
     until(lambda: partial.texts[-1:] == ["Half of it."], lambda: partial.texts)
     post(team, "one moment")
     assert state(team) == "WAITING"
-    hold.release()
     until_results(team, 1)
-    until(lambda: any("one moment" in each.text for each in model.calls()))
-    until_results(team, len(model.calls()))
+    until(lambda: bool(team.log("work_stopped")))
+    hold.release()
     assert said(team) == []
+    assert not any("one moment" in each.text for each in model.calls())
     release(team)
-    until(lambda: said(team) == ["and the rest.", "I hear you."], lambda: said(team))
+    until(lambda: said(team)[-1:] == ["I hear you."], lambda: said(team))
+    assert said(team) == ["Half of it.", "I hear you."]
     until(lambda: state(team) == "IDLE", lambda: state(team))
     partial.end()
     used = team.get("/api/channels/design")["used"]
     assert used["outputTokens"] > 0
+    assert team.pid("Ada") == pid
+    [interrupted] = team.log("work_interrupted")
+    assert interrupted["channel"] == "design"
+    [told] = [each.text for each in model.calls() if "one moment" in each.text]
+    assert "A person has interrupted your work in the channel design" in told
 
 
-def test_a_turn_that_is_completed_while_a_person_holds_it_ends_at_the_release(
+def test_a_tool_call_is_interrupted_and_a_release_at_once_does_not_lose_the_message(
     model: ScriptedModel, ada: tuple[Team, Server]
 ) -> None:
     team, _ = ada
-    hold = Hold()
+    waits = Tool("Bash", {"command": "python3 -c 'import time; time.sleep(600)'"})
     complete = Tool("mcp__muster__turn_complete", {"message": "it is blue"})
-    model.add(Rule(match="It is your turn", times=1, reply=[hold, complete]))
-    model.add(Rule(match="is paused, by a person", times=1, reply="Done."))
-    model.add(Rule(match="one moment", times=1, reply="I hear you."))
+    model.add(Rule(match="It is your turn", times=1, reply=["Let me see.", waits]))
+    model.add(Rule(match="one moment", times=1, reply=[complete]))
+    model.add(Rule(match="you are told", times=1, reply="Done."))
     post(team, "the colour?")
-    assert hold.reached.wait(SLOW_SECONDS)
+    until(lambda: bool(team.log("agent_activity")))
     post(team, "one moment")
-    hold.release()
-    until_results(team, 1)
-    assert (said(team), state(team)) == ([], "WAITING")
     release(team)
     until(lambda: state(team) == "IDLE", lambda: state(team))
-    assert said(team) == ["it is blue"]
+    assert said(team) == ["Let me see.", "it is blue"]
     assert team.log("command_refused") == []
+    assert not team.log("session_end")

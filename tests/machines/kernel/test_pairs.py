@@ -34,6 +34,7 @@ from muster.machines.vocabulary import (
     RunMode,
     SpeakerOrder,
     Taken,
+    Usage,
 )
 from tests.machines.identity import test_identity
 from tests.machines.scene import REVIEWS, Scene
@@ -193,6 +194,7 @@ def tries(team: Team) -> Iterator[Command]:
         yield c.ReportSessionStarted(session=session)
         yield c.ReportOutput(session=session, stream="stdout", text="hello")
         yield c.ReportResult(session=session)
+        yield c.ReportSpending(session=session, usage=Usage(input_tokens=1))
         yield c.ReportActivity(session=session, kind=Activity.TOOL_CALL, name="Bash")
         yield c.ReportTaken(session=session, how=Taken.STARTED, text="hello")
         yield c.RequestApproval(session=session, tool="Bash", detail="rm -r build", seconds=60)

@@ -303,7 +303,7 @@ def _ended(team: Team, event: Event, fact: e.SessionEnd) -> Iterator[Command]:
             yield c.Depart(seat=seat, orderly=orderly, reason=f"session {fact.outcome}")
         yield c.Doze(seat=seat)
         # Last: the turn that becomes free must not go to the session that has just ended.
-        yield from _work_has_stopped(agent)
+        yield from _work_has_stopped(team, agent)
     if fact.outcome is not Outcome.COMPLETED:
         reason = fact.reason or f"its session {fact.outcome}"
         yield c.ReturnMessages(seat=fact.seats[0], reason=reason)
@@ -327,9 +327,9 @@ def _retirement(team: Team, seat: SeatId) -> Iterator[Command]:
         yield c.RetireAgent(seat=seat, reason=LEAVING)
 
 
-def _work_has_stopped(agent: Agent) -> Iterator[Command]:
+def _work_has_stopped(team: Team, agent: Agent) -> Iterator[Command]:
     """Without a process, interrupted work has stopped."""
-    for channel in agent.draining:
+    for channel in team.busy_in(agent):
         yield c.ReportWorkStopped(channel=channel, seat=agent.seat)
 
 

@@ -385,6 +385,7 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     ),
     e.AgentOutput: lambda f, t: f"{_who(t, f.seat)} printed: {_clip(f.text)}",
     e.SessionResult: _result,
+    e.WorkSpending: lambda f, t: f"the work of {_who(t, f.seat)} has used {used(f.usage)} so far",
     e.AgentActivity: _acts,
     e.PromptTaken: lambda f, t: f"{_who(t, f.seat)} {_TAKEN[f.how]}: {_clip(f.text)}",
     e.ApprovalRequested: _asks,

@@ -117,6 +117,7 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.CheckSchedule: schedule.check_schedule,
     c.StartSession: run_control.start_session,
     c.StopSession: run_control.stop_session,
+    c.ReportSpending: run_control.report_spending,
     c.InterruptWork: run_control.interrupt_work,
     c.ReportSessionStarted: run_control.report_session_started,
     c.ReportSessionEnded: ending.report_session_ended,

@@ -53,7 +53,7 @@ from muster.machines.run_control.modes import (
 )
 from muster.machines.state import Agent, Phase, Status, Team
 from muster.machines.turns.messages import message_to_lead
-from muster.machines.vocabulary import Authority, RunMode, Urgency
+from muster.machines.vocabulary import NOTHING_USED, Authority, RunMode, Urgency
 
 
 def set_desired(team: Team, command: c.SetDesired, now: datetime) -> Iterator[Fact]:
@@ -215,6 +215,7 @@ def report_session_started(
         started=command.started,
         limits=command.limits,
         confinement=command.confinement,
+        interruptible=command.interruptible,
     )
     shown = session.task is None or agent.run.on_call
     if shown and agent.run.current is not session.mode:
@@ -249,7 +250,7 @@ def report_result(team: Team, command: c.ReportResult, now: datetime) -> Iterato
         conversation=led or session.task,
     )
     after = spending.charged(agent, command.usage, led)
-    used = replace(session, used=session.used + command.usage)
+    used = replace(session, used=session.used + command.usage, spending=NOTHING_USED)
     reached = spending.budget_limit_reached(after, used) or spending.lead_limit_reached(
         after, led, team.delegation.allowance
     )
@@ -263,6 +264,21 @@ def report_result(team: Team, command: c.ReportResult, now: datetime) -> Iterato
     busy = team.busy_in(agent) or agent.delivered < agent.last_message
     if session.mode in ONE_SHOTS and agent.run.long_lived and not busy:
         yield from stop_all(team, agent, Urgency.GRACEFUL)
+
+
+def report_spending(team: Team, command: c.ReportSpending, now: datetime) -> Iterator[Fact]:
+    """Count what the present work has used so far. At a limit it is interrupted."""
+    spending.require_plausible(command.usage)
+    session = live_session(team, command.session)
+    agent = team.agents[session.seats[0]]
+    if command.usage == session.spending:
+        return
+    yield e.WorkSpending(seat=agent.seat, session=session.id, usage=command.usage)
+    reached = spending.budget_limit_reached(agent, replace(session, spending=command.usage))
+    if reached and session.urgency is None:
+        yield from pause_for(team, agent, reached)
+        if session.interruptible:
+            yield e.WorkInterrupted(seat=agent.seat, session=session.id)
 
 
 def pause_for(team: Team, agent: Agent, reached: str) -> Iterator[Fact]:

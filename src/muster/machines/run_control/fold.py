@@ -11,6 +11,7 @@ from muster.machines.identity.loops import reported
 from muster.machines.ids import SeatId, SessionId
 from muster.machines.maps import drop, put
 from muster.machines.policies import RunPolicy
+from muster.machines.spending import unfinished
 from muster.machines.state import (
     Agent,
     Evidence,
@@ -114,6 +115,7 @@ def session_start(team: Team, event: Event, fact: e.SessionStart) -> Team:
         started=fact.started,
         limits=fact.limits,
         confinement=fact.confinement,
+        interruptible=fact.interruptible,
     )
     team = replace(team, sessions=put(team.sessions, session.id, session))
     agent = team.agents[session.seats[0]]
@@ -126,11 +128,12 @@ def session_end(team: Team, event: Event, fact: e.SessionEnd) -> Team:
     if fact.task is not None:
         agent = team.agents[fact.seats[0]]
         left = tuple(each for each in agent.tasks if each != fact.session)
+        agent = unfinished(agent, team.sessions[fact.session])
         team = _with(team, replace(agent, tasks=left))
         return replace(team, sessions=drop(team.sessions, fact.session))
     for seat in fact.seats:
         team = _with(team, replace(team.agents[seat], session=None))
-    agent = team.agents[fact.seats[0]]
+    agent = unfinished(team.agents[fact.seats[0]], team.sessions[fact.session])
     failure = _last_failure(team, agent.run, event, fact)
     run = replace(agent.run, last_failure=failure)
     if fact.outcome is Outcome.COMPLETED:

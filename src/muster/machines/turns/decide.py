@@ -46,6 +46,7 @@ from muster.machines.turns.table import (
     check_epoch,
     check_seconds,
     grant,
+    halt_work,
     is_own,
     member,
     move,
@@ -119,6 +120,7 @@ def _hold(team: Team, channel: Channel, turn: HeldTurn, now: datetime) -> Iterat
     if turn.wait is None:
         membership = Membership(team, channel, team.agents[turn.holder], now)
         yield move(membership, ACTIVE, "human_interrupt", until=until, reason="human_interrupt")
+        yield from halt_work(membership)
     elif turn.wait.by_human:
         yield e.TurnRenewed(channel=channel.id, epoch=channel.epoch, until=until)
 
@@ -357,8 +359,11 @@ def renew_turn(team: Team, command: c.RenewTurn, now: datetime) -> Sequence[Fact
 
 
 def report_work_stopped(team: Team, command: c.ReportWorkStopped, now: datetime) -> Sequence[Fact]:
-    drain = team.channel(command.channel).drain
-    if drain is None or drain.seat != command.seat:
+    channel = team.channel(command.channel)
+    drain, turn = channel.drain, channel.turn
+    lost = drain is not None and drain.seat == command.seat
+    held = turn is not None and turn.holder == command.seat and turn.stopping
+    if not lost and not held:
         return ()
     return (e.WorkStopped(channel=command.channel, seat=command.seat),)
 

@@ -388,7 +388,23 @@ def kill_requested(team: Team, event: Event, fact: e.KillRequested) -> Team:
     return with_channel(team, event, replace(team.channels[fact.channel], drain=drain))
 
 
+def work_interrupted(team: Team, event: Event, fact: e.WorkInterrupted) -> Team:
+    """The holder of a turn that a person holds is being interrupted, and keeps the turn."""
+    if fact.channel is None:
+        return team
+    channel = team.channels[fact.channel]
+    assert channel.turn is not None
+    assert channel.turn.wait is not None
+    wait = replace(channel.turn.wait, halts=True)
+    turn = replace(channel.turn, wait=wait, stopping=True)
+    return with_channel(team, event, replace(channel, turn=turn))
+
+
 def work_stopped(team: Team, event: Event, fact: e.WorkStopped) -> Team:
     agent, channel = team.agents[fact.seat], team.channels[fact.channel]
+    if channel.drain is None:  # it has its turn still
+        assert channel.turn is not None
+        turn = replace(channel.turn, stopping=False)
+        return with_channel(team, event, replace(channel, turn=turn))
     left = tuple(each for each in agent.draining if each != fact.channel)
     return with_both(team, event, replace(agent, draining=left), replace(channel, drain=None))

@@ -324,6 +324,14 @@ def stop_work(membership: Membership) -> Iterator[Fact]:
         )
 
 
+def halt_work(membership: Membership) -> Iterator[Fact]:
+    """Interrupt the work of the holder for a person's hold, if its session survives that."""
+    agent, channel = membership.agent, membership.channel
+    session = None if agent.session is None else membership.team.sessions.get(agent.session)
+    if session is not None and session.interruptible:
+        yield e.WorkInterrupted(seat=agent.seat, session=session.id, channel=channel.id)
+
+
 def rouse_idle(team: Team, channel: Channel, trigger: str, now: datetime) -> Iterator[Fact]:
     if channel.idle is not None:
         yield move(Membership(team, channel, team.agents[channel.idle], now), IDLE, trigger)

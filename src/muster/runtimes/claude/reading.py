@@ -34,12 +34,14 @@ from muster.engine.ports import (
     Result,
     SessionActivity,
     SessionReport,
+    Spending,
     Working,
 )
 from muster.limits import CLAUDE_RETRY_AFTER_SECONDS_MAX, PARTIAL_SECONDS
 from muster.machines.vocabulary import Activity
 from muster.runtimes.claude.faults import BUSY, fault, refusal, refused
 from muster.runtimes.claude.prompts import Prompts
+from muster.runtimes.claude.spent import SpentSoFar
 from muster.runtimes.claude.usage import Counted, since
 from muster.runtimes.claude.wire import LIFECYCLE
 from muster.runtimes.claude.written import WrittenText
@@ -82,6 +84,7 @@ class MessageReader:
         """How long the model server then asks to wait."""
 
         self._prose = Prose(budget)
+        self._spent = SpentSoFar()
         self._now = now
         self._printed: list[str] = []
         self._calls: dict[str, str] = {}
@@ -143,6 +146,7 @@ class MessageReader:
             self.prompts.speak()
         if message.model != SYNTHETIC:
             self._retries = 0
+            yield from self._spend(self._spent.said(message))
         for block in message.content:
             match block:
                 case TextBlock(text=text) if main and message.model == SYNTHETIC:
@@ -160,6 +164,7 @@ class MessageReader:
 
     def _say(self, text: str) -> Iterator[SessionReport]:
         self._printed.append(text.rstrip("\n") + "\n")
+        self._written = WrittenText()  # this is what it was writing
         told = spoken(text, self._prose, self._now(), before=self._last_text)
         yield from told.said
         self._last_text = told.after
@@ -196,10 +201,15 @@ class MessageReader:
             yield Working()
         if not main:
             return
+        yield from self._spend(self._spent.streamed(event))
         self._written.take(event)
         if now - self._written_at >= PARTIAL_SECONDS and (text := self._written.text):
             self._written_at = now
             yield PartialText(text=text)
+
+    def _spend(self, is_more: bool) -> Iterator[SessionReport]:
+        if is_more:
+            yield Spending(usage=self._spent.usage)
 
     # ── what the program says ─────────────────────────────────────────────────────────────────────
 
@@ -314,23 +324,33 @@ class MessageReader:
         yield from self._prose.end()
         self.conversation = message.session_id or self.conversation
         used, self.counted = since(self.counted, message)
+        aborted = (message.terminal_reason or "").startswith("aborted")
+        if aborted and used.tokens < self._spent.usage.tokens:
+            used = self._spent.usage  # the program leaves out a request that was cut off
+        self._spent.result(message)
         answers = self.prompts.result(of_ours=_is_ours(message))
         ok, text = self._outcome(message)
         if self.fault:  # then no agent has said this
             answers = False
         self._last_text, self._answer, self._blocked, self._retries = "", None, "", 0
+        self._written = WrittenText()
         if not self._helpers:
             self._calls.clear()
         unasked = not answers and not self.fault
-        aborted = (message.terminal_reason or "").startswith("aborted") and not self.fault
         yield Result(
-            ok=ok, text=text, usage=used, answers=answers, unasked=unasked, interrupted=aborted
+            ok=ok,
+            text=text,
+            usage=used,
+            answers=answers,
+            unasked=unasked,
+            interrupted=aborted and not self.fault,
         )
 
     def _outcome(self, message: ResultMessage) -> tuple[bool, str]:
         reason = message.terminal_reason or ""
         if reason.startswith("aborted"):
-            return False, self.fault or self._answer or ""
+            said = [each for each in (self._answer, self._written.text.strip()) if each]
+            return False, self.fault or "\n".join(said)
         text = self._blocked or message.result or "; ".join(message.errors or ())
         if not message.is_error and not self._blocked:
             return True, text if self._answer is None else self._answer

@@ -83,6 +83,7 @@ class ClaudeSession(ProcessSession):
         self._pump = OutputPump(listener, file)
         self._connected: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         super().__init__(program, session, steps, limits)
+        self.interruptible = True
 
     async def connect(self, prompt: str, *, idle: bool = False) -> None:
         """Return when it is up and has its first prompt. Raises where it does not come up.

@@ -33,6 +33,7 @@ class ProcessSession(ABC):
         self.pid: int | None = program.process.pid
         self.started = self._group.started
         self.confinement = program.confinement
+        self.interruptible = False
         self._stdin = program.stdin
         self._outputs = program.outputs
         self._steps = steps

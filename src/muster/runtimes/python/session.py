@@ -32,6 +32,7 @@ class PythonSession:
     started: str | None = None
     limits: tuple[str, ...] = ()
     confinement = ""
+    interruptible = False
 
     def __init__(
         self,
