@@ -11,8 +11,8 @@ import pytest
 
 from muster import AsyncClient, Client
 from muster.client import AsyncTurn, Turn
-from muster.client.loop_state import HeardMessages
 from muster.client.transport import locate
+from muster.client.turn import HeardMessages
 from muster.machines.ids import ChannelId
 from muster.machines.vocabulary import InterruptMode, TurnState
 from muster.views.answers.messages import HandedMessage, MessageKind, MessageView

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from muster.machines.documents import AgentDocument, MessageCopy
+from muster.machines.documents import AgentDocument, HandedOver, MessageCopy, WakeCheck
 from muster.machines.events import (
     AgentActivity,
     AgentConfigured,
@@ -106,7 +106,6 @@ from muster.machines.events import (
     WorkSpending,
     WorkStopped,
 )
-from muster.machines.handover import HandedOver, WakeCheck
 from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.state import Status
 from muster.machines.vocabulary import (

@@ -26,7 +26,7 @@ from muster import errors
 from muster.errors import Broken, MusterError, Refused, Unavailable
 from muster.http.app import routes
 from muster.http.routing import EVERYBODY, Route
-from muster.machines import commands, documents, events, handover, policies, vocabulary
+from muster.machines import commands, documents, events, policies, vocabulary
 from muster.machines.commands import COMMANDS
 from muster.machines.events import FACTS, Fact
 from muster.mcp import resources
@@ -38,7 +38,7 @@ REFERENCE = ROOT / "docs" / "reference"
 
 Struct = type[msgspec.Struct]
 
-PARTS = (vocabulary.__name__, documents.__name__, handover.__name__, policies.__name__)
+PARTS = (vocabulary.__name__, documents.__name__, policies.__name__)
 """Where the records and enums stand that events and commands are made of."""
 
 ENVELOPE = {

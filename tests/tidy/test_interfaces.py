@@ -1,12 +1,15 @@
-"""Interfaces: no module of them keeps state in globals, and no route imports another route."""
+"""Interfaces: no state in globals, no imports between routes, and a client that loads little."""
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import TypeGuard
 
 import pytest
 
 from tests.tidy.source import Module, imports, modules, within
+from tests.waits import WAIT_SECONDS
 
 INTERFACES = ("muster.http", "muster.cli", "muster.client", "muster.claude_plugin")
 ROUTES = "muster.http.routes"
@@ -165,3 +168,21 @@ def test_no_route_module_imports_another() -> None:
         if within(each.target, ROUTES)
     ]
     assert not seen, "what two routes share belongs in muster.http.types or beside it"
+
+
+CLIENT_MODULES_MAX = 20
+
+
+def test_the_client_loads_few_modules_and_no_part_of_the_server() -> None:
+    text = "import sys; from muster import Client; print(*sys.modules)"
+    ran = subprocess.run(
+        [sys.executable, "-c", text],
+        capture_output=True,
+        text=True,
+        timeout=WAIT_SECONDS,
+        check=True,
+    )
+    loaded = {name for name in ran.stdout.split() if name.partition(".")[0] == "muster"}
+    assert len(loaded) <= CLIENT_MODULES_MAX, sorted(loaded)
+    rooms = {name.split(".")[1] for name in loaded if "." in name}
+    assert rooms == {"client", "errors", "limits", "machines", "views"}

@@ -38,7 +38,6 @@ CORE = (*GROUND, "muster.machines")
 
 WORDS = (
     "muster.machines.documents",
-    "muster.machines.handover",
     "muster.machines.ids",
     "muster.machines.vocabulary",
 )

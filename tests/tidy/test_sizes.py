@@ -33,6 +33,9 @@ LONG_FILES: dict[str, Allowed] = {
     "muster.machines.events": Allowed(1075, "a list of records: one subject, read by looking up"),
     "muster.machines.kernel.couplings": Allowed(475, "a list of couplings, read by looking up"),
     "muster.machines.kernel.sentences": Allowed(490, "a list of sentences, read by looking up"),
+    "muster.views.answers.agents": Allowed(
+        510, "a list of records: one subject, read by looking up"
+    ),
     "muster.machines.vocabulary": Allowed(470, "a list of enums: one subject, read by looking up"),
     "muster.machines.state": Allowed(915, "a list of records: one subject, read by looking up"),
 }

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from muster.cli.render import clean, duration
-from muster.views.answers.running import ShutdownView, WorkingAgent
+from muster.views.answers.channels import ShutdownView, WorkingAgent
 
 NAMES_MAX: Final = 6
 """Agents that are named; the others are counted."""

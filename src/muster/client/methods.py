@@ -10,10 +10,9 @@ from abc import abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from inspect import isawaitable
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from muster.client import requests
-from muster.client.loop_state import HeardMessages, JoinedChannels
 from muster.client.sending import (
     ABSENT_SECONDS,
     POLL_SECONDS,
@@ -24,7 +23,7 @@ from muster.client.sending import (
     sync_or_async_iterator,
 )
 from muster.client.transport import FrameReader, ServerEvent
-from muster.client.turn import NOTHING_NEW, TurnMethods
+from muster.client.turn import NOTHING_NEW, HeardMessages, JoinedChannels, TurnMethods
 from muster.client.watching import GONE
 from muster.errors import Closed, Disabled, NotFound, Refused, Retired, Unavailable
 from muster.machines.vocabulary import AttachedFile, TurnState
@@ -41,7 +40,6 @@ from muster.views.answers.agents import (
     Settled,
 )
 from muster.views.answers.channels import ChannelList, ChannelState, TurnOverridden
-from muster.views.answers.costs import CostsView
 from muster.views.answers.messages import (
     Do,
     MessagePage,
@@ -51,6 +49,9 @@ from muster.views.answers.messages import (
     ThreadPage,
     WakePreview,
 )
+
+if TYPE_CHECKING:
+    from muster.views.answers.costs import CostsView
 
 TurnT = TypeVar("TurnT", bound=TurnMethods)
 
@@ -316,9 +317,11 @@ class ClientMethods(ChannelMethods, Generic[TurnT]):
         return await self._ask(requests.answer(approval, allow=False, note=note))
 
     @sync_or_async
-    async def costs(self) -> CostsView:
+    async def costs(self) -> "CostsView":
         """Usage of the team: in all, and by agent, session, channel and conversation."""
-        return await self._ask(requests.costs())
+        from muster.client.costs import costs  # late, as agents need it seldom
+
+        return await self._ask(costs())
 
     # ── turns ─────────────────────────────────────────────────────────────────────────────────────
 

@@ -29,7 +29,6 @@ from muster.views.answers.agents import (
     TokenList,
 )
 from muster.views.answers.channels import ChannelList, ChannelState, TurnOverridden
-from muster.views.answers.costs import CostsView
 from muster.views.answers.messages import (
     EventPage,
     MessagePage,
@@ -371,7 +370,7 @@ def output(
     return ApiRequest(method="GET", path=path, answer=OutputPage, query=query)
 
 
-# ── approvals and costs ───────────────────────────────────────────────────────────────────────────
+# ── approvals ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def approvals() -> ApiRequest[ApprovalList]:
@@ -387,11 +386,6 @@ def answer(
     return ApiRequest(
         method="POST", path=api_path("approvals", approval), answer=Settled, body=body
     )
-
-
-def costs() -> ApiRequest[CostsView]:
-    """Usage of the team: in all, and by agent, session, channel and conversation."""
-    return ApiRequest(method="GET", path=api_path("costs"), answer=CostsView)
 
 
 # ── channels ──────────────────────────────────────────────────────────────────────────────────────

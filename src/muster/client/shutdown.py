@@ -1,7 +1,7 @@
 """Requests about the shutdown of muster itself, for `client.ask`."""
 
 from muster.client.requests import ApiRequest, api_path, given
-from muster.views.answers.running import ShutdownReport
+from muster.views.answers.channels import ShutdownReport
 
 
 def shutdown() -> ApiRequest[ShutdownReport]:

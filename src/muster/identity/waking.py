@@ -17,8 +17,8 @@ from muster import limits
 from muster.engine.dispatcher import Commit, Receipt
 from muster.errors import NobodyToSummon
 from muster.machines.commands import SendMessage, SetDesired, SummonAgents, WakeAgents
+from muster.machines.documents import WakeText
 from muster.machines.events import AgentStatus
-from muster.machines.handover import WakeText
 from muster.machines.identity.crew import is_shown
 from muster.machines.identity.palette import appearance
 from muster.machines.identity.wake_orders import WAKE

@@ -9,8 +9,7 @@ from datetime import datetime
 
 import msgspec
 
-from muster.machines.documents import AgentDocument, MessageCopy
-from muster.machines.handover import HandedOver, WakeText
+from muster.machines.documents import AgentDocument, HandedOver, MessageCopy, WakeText
 from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.policies import RunPolicy
 from muster.machines.state import TurnState

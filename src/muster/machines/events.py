@@ -11,8 +11,7 @@ from typing import ClassVar, Literal
 
 import msgspec
 
-from muster.machines.documents import AgentDocument, MessageCopy
-from muster.machines.handover import HandedOver, WakeCheck
+from muster.machines.documents import AgentDocument, HandedOver, MessageCopy, WakeCheck
 from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.policies import RunPolicy
 from muster.machines.vocabulary import (

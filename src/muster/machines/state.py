@@ -10,7 +10,7 @@ from datetime import datetime
 import msgspec
 
 from muster.errors import NotFound
-from muster.machines.handover import HandedOver, WakeCheck
+from muster.machines.documents import HandedOver, WakeCheck
 from muster.machines.ids import (
     FIRST_ENROLLED_SEAT,
     LEAD_SEAT,

@@ -22,7 +22,7 @@ from muster.inbox.errands import Known, Wanted, is_stopping
 from muster.inbox.inbox import Inbox
 from muster.machines.backoff import pause_s
 from muster.machines.commands import Command, DeliverMessages, RecordWake, ReportTaken
-from muster.machines.handover import HandedOver, Handover
+from muster.machines.documents import HandedOver, Handover
 from muster.machines.ids import LEAD_SEAT, MUSTER, ChannelId, SeatId, SessionId
 from muster.machines.state import Agent, Status, Team, TurnState
 from muster.machines.turns.order import RING

@@ -13,7 +13,7 @@ import msgspec
 
 from muster.errors import BadSettings, Refused
 from muster.limits import MAX_TURNS_MAX
-from muster.machines.handover import Handover
+from muster.machines.documents import Handover
 from muster.machines.ids import LEAD_SEAT, name_key
 from muster.machines.names import check_agent_name
 from muster.machines.state import Team

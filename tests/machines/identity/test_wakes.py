@@ -5,7 +5,7 @@ import pytest
 from muster import limits
 from muster.machines import commands as c
 from muster.machines import events as e
-from muster.machines.handover import HandedOver, WakeCheck, WakeText
+from muster.machines.documents import HandedOver, WakeCheck, WakeText
 from muster.machines.identity.wake_words import handed_over, wake_line
 from muster.machines.ids import SessionId
 from muster.machines.kernel.sentences import sentence

@@ -5,7 +5,7 @@ import pytest
 from muster import limits
 from muster.machines import commands as c
 from muster.machines import events as e
-from muster.machines.handover import WakeText
+from muster.machines.documents import WakeText
 from muster.machines.identity.wake_orders import WAKE, packed
 from muster.machines.ids import LEAD_SEAT, SeatId
 from muster.machines.vocabulary import Authority, RunMode, Status

@@ -10,9 +10,8 @@ from muster.errors import Refused
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.commands import COMMANDS, Command
-from muster.machines.documents import AgentDocument
+from muster.machines.documents import AgentDocument, HandedOver
 from muster.machines.events import FACTS
-from muster.machines.handover import HandedOver
 from muster.machines.ids import GRID_SEATS, LEAD_SEAT, ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.kernel.couplings import COUPLINGS
 from muster.machines.kernel.fold import EVOLVERS

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from muster.machines import commands as c
 from muster.machines import events as e
-from muster.machines.handover import WakeText
+from muster.machines.documents import WakeText
 from muster.machines.ids import SeatId, SessionId
 from muster.machines.kernel.sentences import sentence
 from muster.machines.state import Phase, Status, TurnState

@@ -7,7 +7,7 @@ import pytest
 from muster import limits
 from muster.engine import ports
 from muster.machines import commands as c
-from muster.machines.handover import Handover
+from muster.machines.documents import Handover
 from muster.machines.state import Agent
 from muster.machines.vocabulary import Activity, RunMode, Urgency
 from muster.testing.runtime import Stops

@@ -32,7 +32,7 @@ from muster.confine.kernel import Support, support
 from muster.engine.loading import load
 from muster.errors import BadSettings
 from muster.home.lock import LOG_FILE
-from muster.machines.handover import WakeCheck
+from muster.machines.documents import WakeCheck
 from muster.machines.identity.wake_words import CHECKED
 from muster.machines.kernel.sentences import dollars
 from muster.machines.state import Status

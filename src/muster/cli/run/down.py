@@ -28,7 +28,7 @@ from muster.machines.state import Session
 from muster.runtimes.process import processes
 from muster.settings.model import load_settings
 from muster.store.reading import LogReader
-from muster.views.answers.running import ShutdownReport
+from muster.views.answers.channels import ShutdownReport
 
 CLOCK: Final = SystemClock()
 

@@ -14,7 +14,7 @@ from muster.cli.shutdown_text import drain_text
 from muster.cli.terminal import look
 from muster.engine.dispatcher import Commit
 from muster.team import Muster
-from muster.views.answers.running import ShutdownView
+from muster.views.answers.channels import ShutdownView
 from muster.views.run.shutdown import view_shutdown
 
 REFRESH_SECONDS: Final = 1.0

@@ -6,7 +6,7 @@ from muster.http.routing import EVERYBODY, OPERATOR, ApiCall, route
 from muster.http.types import Body, Note
 from muster.machines.commands import StopMuster
 from muster.version import __version__
-from muster.views.answers.running import ShutdownReport
+from muster.views.answers.channels import ShutdownReport
 from muster.views.run.shutdown import view_shutdown
 
 

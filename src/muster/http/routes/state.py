@@ -21,9 +21,8 @@ from muster.version import __version__
 from muster.views.agents import Button, button_of, view_agent, view_run
 from muster.views.answers import View
 from muster.views.answers.agents import AgentView, SessionView, UsageView
-from muster.views.answers.channels import ChannelState
+from muster.views.answers.channels import ChannelState, ShutdownView
 from muster.views.answers.needs import NeedList
-from muster.views.answers.running import ShutdownView
 from muster.views.channels import channel_state
 from muster.views.needs import view_needs
 from muster.views.run.shutdown import shutdown_notice, view_shutdown

@@ -5,8 +5,8 @@ from msgspec.structs import replace
 from muster.limits import FORMER_NAMES_MAX
 from muster.machines import events as e
 from muster.machines.bounds import in_utc
+from muster.machines.documents import WakeCheck
 from muster.machines.events import Event
-from muster.machines.handover import WakeCheck
 from muster.machines.identity.loops import WRITTEN
 from muster.machines.ids import SeatId, SessionId, is_person, name_key
 from muster.machines.maps import drop, put

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from muster.machines.handover import HandedOver, WakeCheck
+from muster.machines.documents import HandedOver, WakeCheck
 from muster.machines.state import Wake
 
 CHECKED: Final = {

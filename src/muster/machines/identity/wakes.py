@@ -13,8 +13,8 @@ from muster.errors import WrongState
 from muster.limits import WAKE_LINE_CHARS_MAX
 from muster.machines import commands as c
 from muster.machines import events as e
+from muster.machines.documents import WakeCheck
 from muster.machines.events import Fact
-from muster.machines.handover import WakeCheck
 from muster.machines.ids import name_key
 from muster.machines.state import Agent, Team
 

@@ -1,12 +1,14 @@
-"""Answers about channels: members, turn, deadline and rules; and the team as a whole."""
+"""Answers about channels: members, turn, deadline and rules; and the team as a whole.
+
+The shutdown of muster is one of the team.
+"""
 
 from datetime import datetime
 
 from muster.machines.ids import ChannelId, SeatId
-from muster.machines.vocabulary import Awaits, Claim, Limit, TurnConfig, TurnState
+from muster.machines.vocabulary import Awaits, Claim, Limit, RunMode, TurnConfig, TurnState, Urgency
 from muster.views.answers import Recorded, View
 from muster.views.answers.agents import AgentView, UsageView
-from muster.views.answers.running import ShutdownView
 
 
 class WaitView(View, frozen=True, kw_only=True):
@@ -159,6 +161,38 @@ class ChannelView(View, frozen=True, kw_only=True):
     """Why the channel rests, or why the holder has the turn."""
 
     used: UsageView | None = None
+
+
+class WorkingAgent(View, frozen=True, kw_only=True):
+    """An agent whose session has not ended yet."""
+
+    agent: str
+    mode: RunMode
+    since: datetime
+    pid: int | None
+
+
+class ShutdownView(View, frozen=True, kw_only=True):
+    """muster is shutting down: no session starts any more."""
+
+    reason: str
+    since: datetime
+    urgency: Urgency
+    """`graceful` while sessions may finish by themselves (a drain), `now` when they are stopped."""
+
+    until: datetime | None
+    """The end of the drain; sessions that still run are stopped then."""
+
+    working: tuple[WorkingAgent, ...]
+    """The agents that are waited for."""
+
+
+class ShutdownReport(View, frozen=True, kw_only=True):
+    """Whether muster is shutting down, and how."""
+
+    shutdown: ShutdownView | None
+    drain_seconds: float
+    """How long sessions may finish by themselves when muster is asked to stop."""
 
 
 class TeamView(View, frozen=True, kw_only=True):

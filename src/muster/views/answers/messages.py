@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from muster.machines.handover import Handover
+from muster.machines.documents import Handover
 from muster.machines.ids import ChannelId, SeatId, SessionId
 from muster.machines.vocabulary import AttachedFile, FaceVariant, InterruptMode, TurnState
 from muster.views.answers import Recorded, View

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final
 
 from muster.limits import TRANSCRIPT_BYTES_MAX, WAKE_TEXT_BYTES_MAX
-from muster.machines.handover import HandedOver, Handover, WakeText
+from muster.machines.documents import HandedOver, Handover, WakeText
 from muster.machines.state import Agent, Team
 from muster.store.base import EventStore
 from muster.views.access import ShowEvent, show_all

@@ -5,7 +5,7 @@ from muster.machines.run_control.gate import missing_dependencies
 from muster.machines.run_control.live import own_session
 from muster.machines.state import Agent, RunControl, Team
 from muster.machines.vocabulary import Authority, RunMode
-from muster.views.answers.running import FailureView, NextStart, UnansweredView, WakeView
+from muster.views.answers.agents import FailureView, NextStart, UnansweredView, WakeView
 
 
 def last_wake(agent: Agent) -> WakeView | None:

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from muster.machines.state import Session, Shutdown, Team
-from muster.views.answers.running import ShutdownView, WorkingAgent
+from muster.views.answers.channels import ShutdownView, WorkingAgent
 
 
 def view_shutdown(team: Team) -> ShutdownView | None:
