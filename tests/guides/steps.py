@@ -234,6 +234,7 @@ GUIDES: Mapping[str, Guide] = {
             "pip install": Leave("it installs from PyPI"),
             "[agents.Ada]": Leave("programs of others; tests/runtimes/acp runs a scripted one"),
             "[agents.Bo]": Leave("programs of others; tests/runtimes/acp runs a scripted one"),
+            "[agents.Cody]": Leave("Codex; tests/acceptance/makers runs it"),
             "[agents.Echo]": Configure(),
             "async def answer": Write("echo_agent.py"),
             "muster channel create talk": Shell(until={"muster watch": "Echo heard: "}),

@@ -2807,6 +2807,16 @@ CLAUDE = (
         },
     ),
     Promise(
+        "Codex is steered, asks muster for approvals, and runs its commands in its own sandbox.",
+        {
+            "runtimes/codex/test_session.py": [
+                "test_a_message_in_the_middle_of_work_is_steered_into_it",
+                "test_edits_that_the_settings_allow_are_not_asked_about",
+                "test_the_sandbox_follows_the_confinement",
+            ],
+        },
+    ),
+    Promise(
         "A coroutine that raises or blocks ends its session, and not muster.",
         {
             "runtimes/python/test_session.py": [

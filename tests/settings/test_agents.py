@@ -141,7 +141,11 @@ def test_variables_do_not_reach_agents(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "what", "remedy"),
     [
-        ("runtime = 1", "agents.Lyra.runtime is 1", 'Give one of "command", "claude", "acp"'),
+        (
+            "runtime = 1",
+            "agents.Lyra.runtime is 1",
+            'Give one of "command", "claude", "codex", "acp"',
+        ),
         ('runtime = "shell"', 'agents.Lyra.runtime is "shell"', "Give one of"),
         ('prompt = "argv"', 'agents.Lyra.prompt is "argv"', 'one of "stdin", "file", "none"'),
         ('speaks = "json"', 'agents.Lyra.speaks is "json"', 'one of "output", "lines"'),

@@ -296,6 +296,7 @@ DOORS = (
         (
             "muster.runtimes.acp.presets",
             "muster.runtimes.claude.program",
+            "muster.runtimes.codex.runtime",
             "muster.runtimes.command",
             "muster.runtimes.process.cgroups",
             "muster.runtimes.process.orphans",

@@ -19,6 +19,12 @@ class DetectedProgram(msgspec.Struct, frozen=True, kw_only=True):
     command: tuple[str, ...] = ()
     """How it is run, if it is run as a command."""
 
+    preset: str = ""
+    """The preset of an agent that speaks the Agent Client Protocol."""
+
+    enforcement: str = ""
+    """What is enforced of its permissions, and what is only advice to it."""
+
     remedy: str = ""
     """How to get it, where it was not found."""
 

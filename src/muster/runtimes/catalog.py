@@ -14,6 +14,7 @@ from muster.machines.state import Agent
 from muster.runtimes.acp.runtime import AcpRuntime
 from muster.runtimes.claude.program import installed_program
 from muster.runtimes.claude.runtime import ClaudeRuntime
+from muster.runtimes.codex.runtime import CodexRuntime
 from muster.runtimes.command import CommandRuntime
 from muster.runtimes.python.runtime import PythonRuntime
 from muster.settings.agent_programs import ClaudeSettings
@@ -30,6 +31,7 @@ _SCRIPTED: Final = (sys.executable, "-P", "-m", "muster.runtimes.scripted")
 _KINDS: Final = {
     "acp": AcpRuntime,
     "claude": ClaudeRuntime,
+    "codex": CodexRuntime,
     "command": CommandRuntime,
     "python": PythonRuntime,
 }

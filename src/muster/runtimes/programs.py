@@ -5,32 +5,35 @@ import os
 from asyncio import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
 from typing import Final
 
 from muster.engine.detected import DetectedProgram
-from muster.errors import MusterError
+from muster.errors import MissingExtra, MusterError
 from muster.limits import VERSION_CHARS_MAX, VERSION_SECONDS
+from muster.runtimes.acp.presets import PRESETS
 from muster.runtimes.claude.program import installed_program
-from muster.settings.agent_programs import ClaudeSettings
+from muster.runtimes.codex.runtime import ENFORCEMENT, INSTALL
+from muster.runtimes.codex.runtime import PROGRAM as CODEX
+from muster.settings.agent_programs import AcpPreset, ClaudeSettings
 from muster.settings.agents import CLAUDE
 from muster.settings.programs import OUR_VARIABLES
 
 COMMAND: Final = "command"
 
-_COMMANDS: Final = (
-    ("Codex", ("codex", "exec", "-"), "npm install -g @openai/codex"),
-    ("Gemini CLI", ("gemini",), "npm install -g @google/gemini-cli"),
-    ("opencode", ("opencode", "run"), "npm install -g opencode-ai"),
-)
-"""Agents that read their prompt on standard input and end by themselves: name, command, and how
-they are installed."""
+_OFFERED: Final[tuple[AcpPreset, ...]] = ("gemini", "opencode", "qwen")
+"""The presets that are offered: Codex and Claude Code have runtimes of their own."""
+
+_ONCE: Final = {"gemini": ("gemini",), "opencode": ("opencode", "run")}
+"""How a program is run that reads its prompt on standard input and ends by itself: the way without
+the extra for the protocol."""
 
 
 async def detect_programs(base: Path) -> Sequence[DetectedProgram]:
     """Look for the programs that muster knows; `base` is the folder that settings are seen from."""
-    found = [_claude(base), *(_command(*each) for each in _COMMANDS)]
+    found = [_claude(base), _codex(), *map(_acp, _OFFERED)]
     return await asyncio.gather(*(_with_version(each) for each in found))
 
 
@@ -42,11 +45,32 @@ def _claude(base: Path) -> DetectedProgram:
     return DetectedProgram(runtime=CLAUDE, label="Claude Code", program=program)
 
 
-def _command(label: str, command: tuple[str, ...], install: str) -> DetectedProgram:
-    program = which(command[0])
-    remedy = "" if program else f"Install it: {install}"
+def _codex() -> DetectedProgram:
+    program = which(CODEX)
     return DetectedProgram(
-        runtime=COMMAND, label=label, program=program or "", command=command, remedy=remedy
+        runtime=CODEX,
+        label="Codex",
+        program=program or "",
+        enforcement=ENFORCEMENT,
+        remedy="" if program else INSTALL,
+    )
+
+
+def _acp(name: AcpPreset) -> DetectedProgram:
+    preset, has_extra = PRESETS[name], find_spec("acp") is not None
+    program, once = which(preset.command[0]), _ONCE.get(name)
+    remedy = "" if program else f"Install it: npm install -g {preset.package}"
+    if program and not has_extra and once is not None:
+        return DetectedProgram(runtime=COMMAND, label=preset.label, program=program, command=once)
+    if program and not has_extra:
+        remedy = str(MissingExtra(what=preset.label, extra="acp"))
+    return DetectedProgram(
+        runtime="acp",
+        label=preset.label,
+        program=program or "" if has_extra else "",
+        preset=name,
+        enforcement=preset.enforcement,
+        remedy=remedy,
     )
 
 

@@ -1,5 +1,5 @@
 """The tables of an agent's program inside `[agents.NAME]`: Claude Code, an agent of the Agent
-Client Protocol.
+Client Protocol, Codex.
 """
 
 from typing import Annotated, Final, Literal
@@ -76,5 +76,26 @@ class AcpSettings(ApprovalSettings, frozen=True, kw_only=True):
     ] = True
 
 
-PROGRAM_TABLES: Final = {"claude": ClaudeSettings, "acp": AcpSettings}
+class CodexSettings(ApprovalSettings, frozen=True, kw_only=True):
+    """How Codex is run."""
+
+    model: Annotated[str, Rule("Model; empty means Codex's default.")] = ""
+    sandbox: Annotated[
+        Literal["read-only", "workspace-write"],
+        Rule("Codex's own sandbox for its commands: what they may write without an approval."),
+    ] = "read-only"
+    edits: Annotated[
+        Edits,
+        Rule("Edits of files in the working directory: an approval for each, or always allowed."),
+    ] = "ask"
+    resume: Annotated[
+        bool, Rule("Whether a session resumes the conversation of the previous one.")
+    ] = True
+    program: Annotated[str, Rule("Path of the program; empty means codex in the PATH.")] = ""
+    config: Annotated[
+        tuple[str, ...], Rule("Values of Codex's own configuration, each as key=value.")
+    ] = ()
+
+
+PROGRAM_TABLES: Final = {"claude": ClaudeSettings, "acp": AcpSettings, "codex": CodexSettings}
 """The tables by the runtime that they are for."""

@@ -21,6 +21,7 @@ from muster.settings.agent_programs import (
     PROGRAM_TABLES,
     AcpSettings,
     ClaudeSettings,
+    CodexSettings,
 )
 from muster.settings.budget import BudgetSettings
 from muster.settings.file import line_of
@@ -66,10 +67,10 @@ Confine = Literal["outputs", "worktree", "none"]
 """Where the kernel lets the program of an agent write."""
 
 
-RuntimeKind = Literal["command", "claude", "acp", "python", "file"]
+RuntimeKind = Literal["command", "claude", "codex", "acp", "python", "file"]
 """The kinds of agents."""
 
-LONG_LIVED: Final = frozenset({"claude", "acp", "python"})
+LONG_LIVED: Final = frozenset({"claude", "codex", "acp", "python"})
 """The runtimes whose sessions wait for work."""
 
 
@@ -79,7 +80,7 @@ class AgentSettings(ProcessSettings, frozen=True, kw_only=True):
     runtime: Annotated[
         RuntimeKind,
         Rule(
-            'Kind of agent: "command" (a program), "claude" (Claude Code), "acp"'
+            'Kind of agent: "command" (a program), "claude" (Claude Code), "codex" (Codex), "acp"'
             ' (an agent of the Agent Client Protocol), "python" (a coroutine of yours in muster\'s'
             ' process), "file" (your own loop).'
         ),
@@ -154,6 +155,7 @@ class AgentSettings(ProcessSettings, frozen=True, kw_only=True):
     budget: BudgetSettings = BudgetSettings()
     claude: ClaudeSettings = ClaudeSettings()
     acp: AcpSettings = AcpSettings()
+    codex: CodexSettings = CodexSettings()
 
     @property
     def is_long_lived(self) -> bool:
@@ -337,6 +339,7 @@ PATHS: Final = (
     "env_file",
     "claude.agents",
     "claude.program",
+    "codex.program",
 )
 """Settings of an agent that are paths."""
 
@@ -344,6 +347,7 @@ _EXAMPLES: Final = {
     BUDGET: "budget = { sessions_per_hour = 10 }",
     CLAUDE: 'claude = { model = "sonnet" }',
     "acp": 'acp = { preset = "gemini" }',
+    "codex": 'codex = { sandbox = "workspace-write" }',
 }
 
 

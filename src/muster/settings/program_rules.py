@@ -64,6 +64,10 @@ _USELESS: Final[Mapping[str, tuple[Sequence[str], str]]] = {
         (*_OF_A_COMMAND, "target", *_tables_but("claude")),
         "Remove it: muster knows how Claude Code is run.",
     ),
+    "codex": (
+        (*_OF_A_COMMAND, "target", *_tables_but("codex")),
+        "Remove it: muster knows how Codex is run.",
+    ),
     "acp": (
         (*_OF_A_COMMAND[1:], "target", *_tables_but("acp")),
         "Remove it: the protocol says how such an agent is given prompts.",

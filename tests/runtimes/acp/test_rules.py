@@ -9,9 +9,10 @@ from acp.schema import ToolCallUpdate
 from muster.engine.ports import Launch, PermissionAnswer, SessionHandle
 from muster.errors import CannotStart
 from muster.machines.vocabulary import Outcome, RunMode, Urgency
-from muster.runtimes.acp.asked import AskedCall, WritableRoots
+from muster.runtimes.acp.asked import AskedCall
 from muster.runtimes.acp.presets import PRESETS
 from muster.runtimes.acp.runtime import AcpRuntime
+from muster.runtimes.prompted.roots import WritableRoots
 from muster.settings.agent_programs import AcpSettings
 from tests.builders import run
 from tests.runtimes.conformance.subjects import acp_settings

@@ -5,16 +5,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from muster.engine.ports import Runtime
 from muster.runtimes.acp.runtime import AcpRuntime
+from muster.runtimes.codex.runtime import CodexRuntime
 from muster.runtimes.command import CommandRuntime
 from muster.runtimes.python.runtime import PythonRuntime
-from muster.settings.agent_programs import AcpSettings
+from muster.settings.agent_programs import AcpSettings, CodexSettings
 from muster.settings.agents import AgentSettings
 from tests.waits import LIFE_SECONDS
 
 HERE = Path(__file__).parent
 PLAIN = AcpSettings()
+CODEX = CodexSettings()
 
 
 class Subject(NamedTuple):
@@ -34,6 +38,11 @@ class Subject(NamedTuple):
     """Whether a new session goes on with the conversation of the last."""
 
     is_process: bool = True
+    injects: bool = False
+    """Whether a prompt in the middle of work becomes a part of it."""
+
+    has_costs: bool = True
+    """Whether it tells costs beside tokens."""
 
 
 def _program(name: str, how: str) -> tuple[str, ...]:
@@ -70,6 +79,26 @@ def _acp(folder: Path, how: str, stop_s: float) -> Runtime:
     return AcpRuntime(acp_settings(how, stop_s), folder)
 
 
+def codex_settings(
+    folder: Path, how: str = "", stop_s: float = LIFE_SECONDS, codex: CodexSettings = CODEX
+) -> AgentSettings:
+    program = folder / "codex"
+    line = " ".join(f'"{each}"' for each in _program("codex_agent", ""))
+    program.write_text(f'#!/bin/sh\nexec {line} "$@"\n')
+    program.chmod(0o700)
+    return AgentSettings(
+        runtime="codex",
+        env={"HOW": how},
+        interrupt_seconds=stop_s,
+        terminate_seconds=stop_s,
+        codex=replace(codex, program=str(program)),
+    )
+
+
+def _codex(folder: Path, how: str, stop_s: float) -> Runtime:
+    return CodexRuntime(codex_settings(folder, how, stop_s), folder)
+
+
 def _python(folder: Path, how: str, stop_s: float) -> Runtime:
     module = (
         "tests.runtimes.conformance.absent" if how == "absent" else f"{__package__}.python_agent"
@@ -81,5 +110,6 @@ def _python(folder: Path, how: str, stop_s: float) -> Runtime:
 SUBJECTS = (
     Subject("command", _command, confirms=False, asks=False, resumes=False),
     Subject("acp", _acp),
+    Subject("codex", _codex, injects=True, has_costs=False),
     Subject("python", _python, resumes=False, is_process=False),
 )

@@ -129,6 +129,10 @@ def test_a_prompt_in_the_middle_of_work_is_worked_on_next(stage: Stage) -> None:
         session = await stage.start("hang")
         await stage.listener.begun()
         assert await session.send_prompt("say two")
+        if stage.subject.injects:
+            assert stage.listener.taken() == [Taken.STARTED, Taken.INJECTED]
+            await ended(session)
+            return
         await session.interrupt()
         await stage.listener.until(lambda: "two" in stage.listener.answers())
         if stage.subject.confirms:
@@ -209,7 +213,7 @@ def test_a_kill_leaves_no_process_behind(stage: Stage) -> None:
 
         def child() -> int | None:
             numbers = listener.numbers("child")
-            calls = [each.text for each in listener.activities() if each.name == "child"]
+            calls = [each.text for each in listener.activities() if each.name.endswith("child")]
             if calls:
                 numbers = [int("".join(filter(str.isdigit, calls[0])))]
             return numbers[0] if numbers else None
@@ -253,6 +257,8 @@ def test_usage_is_told_with_each_result(stage: Stage) -> None:
         await session.send_prompt("spend two")
         await stage.listener.answered(2)
         spent = Usage(cost_usd=0.25, input_tokens=10, output_tokens=5)
+        if not stage.subject.has_costs:
+            spent = Usage(input_tokens=10, output_tokens=5, cache_read_tokens=4)
         assert [each.usage for each in stage.listener.results()] == [spent, spent]
         await ended(session)
 
@@ -268,7 +274,7 @@ def test_a_tool_call_is_told_at_its_beginning_and_its_end(stage: Stage) -> None:
         await stage.listener.answered(1)
         began, over = stage.listener.activities()
         assert (began.kind, over.kind) == (Activity.TOOL_CALL, Activity.TOOL_DONE)
-        assert began.name == over.name == "Read notes"
+        assert began.name == over.name in ("Read notes", "shell")
         assert began.ref == over.ref
         assert over.text == "the notes"
         assert stage.listener.answers() == ["found"]
@@ -287,7 +293,8 @@ def test_an_approval_is_asked_for_and_its_answer_told(stage: Stage, allowed: boo
         session = await stage.start("ask notes.py")
         await stage.listener.answered(1)
         assert "notes.py" in stage.listener.asked[0].detail
-        assert stage.listener.answers() == ["allow_once" if allowed else "reject_once"]
+        yes = ("allow_once", "accept")
+        assert (stage.listener.answers()[0] in yes) is allowed
         await ended(session)
 
     run(scene())

@@ -140,6 +140,8 @@ def _listed(given: AddOptions) -> tuple[str, ...]:
 def _run_by(program: DetectedProgram) -> dict[str, object]:
     if program.command:
         return {"command": list(program.command)}
+    if program.preset:
+        return {"runtime": program.runtime, "acp.preset": program.preset}
     return {"runtime": program.runtime}
 
 

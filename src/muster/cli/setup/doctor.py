@@ -29,8 +29,9 @@ from muster.errors import BadSettings, MissingExtra, MusterError, NoTeam, PortTa
 from muster.home.lock import LOG_FILE
 from muster.http.server import listen
 from muster.machines.kernel.invariants import violations
-from muster.runtimes.acp.presets import Preset, preset_of
+from muster.runtimes.acp.presets import PRESETS, preset_of
 from muster.runtimes.claude.program import installed_program
+from muster.runtimes.codex.runtime import ENFORCEMENT, INSTALL, TESTED, codex_program
 from muster.runtimes.command import limits_of
 from muster.runtimes.process.cgroups import delegation
 from muster.runtimes.process.orphans import why_not_adopting
@@ -47,6 +48,7 @@ PYTHON_NEEDED: Final = (3, 11)
 SQLITE_NEEDED: Final = (3, 40)  # what Debian 12 ships; older ones lack SQL that the log uses
 
 DISTRIBUTION: Final = "muster-agents"
+CODEX_SIGNS: Final = PRESETS["codex-acp"].signed_in
 PROGRAMS: Final = {
     "git": "agents that work on code usually want it",
     "claude": "needed for agents that are Claude Code",
@@ -201,6 +203,12 @@ def _agent(home: Path, name: str, agent: AgentSettings) -> Finding:
             return _claude(subject, agent, home)
         case "acp":
             return _acp(subject, name, agent, folder)
+        case "codex":
+            program = codex_program(agent.codex, home.absolute().parent)
+            if shutil.which(program) is None:
+                return Finding(Level.FIX, subject, f"codex is not installed. {INSTALL}")
+            known = f"{program} (tested with {TESTED}), {_signed_in(CODEX_SIGNS, agent)}"
+            return Finding(Level.OK, subject, f"{known}. {ENFORCEMENT}")
         case "python":
             found = f"{agent.target}, in muster's own process and with all of its rights"
             return Finding(Level.OK, subject, found)
@@ -278,13 +286,13 @@ def _acp(subject: str, name: str, agent: AgentSettings, folder: Path) -> Finding
     if program is None:
         remedy = f"Install it: npm install -g {preset.package}"
         return Finding(Level.FIX, subject, f"{preset.command[0]} is not installed. {remedy}")
-    known = f"{program} (tested with {preset.tested}), {_signed_in(preset, agent)}"
+    known = f"{program} (tested with {preset.tested}), {_signed_in(preset.signed_in, agent)}"
     return Finding(Level.OK, subject, f"{known}. {preset.enforcement}")
 
 
-def _signed_in(preset: Preset, agent: AgentSettings) -> str:
+def _signed_in(signs: tuple[str, ...], agent: AgentSettings) -> str:
     """Whether a program has credentials, as far as that can be seen without asking it."""
-    for each in preset.signed_in:
+    for each in signs:
         is_file = each.startswith(".")
         if (Path.home() / each).exists() if is_file else (each in agent.env or each in os.environ):
             return f"signed in by {'~/' if is_file else ''}{each}"

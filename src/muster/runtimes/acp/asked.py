@@ -6,7 +6,7 @@ same call. The union of them counts: a path that one of them names is among what
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
 import msgspec
 from acp.schema import FileEditToolCallContent, ToolCall, ToolCallUpdate
@@ -63,7 +63,7 @@ class AskedCall(msgspec.Struct, frozen=True, kw_only=True):
         """The arguments of the tool. A call with several paths names no single one."""
         if self.kind == COMMANDS:
             return {"command": self.command}
-        paths = sorted(str(cwd / path) for path in self.paths)
+        paths = sorted({str(cwd / path) for path in self.paths})
         if len(paths) == 1:
             return {**self.raw, "file_path": paths[0]}
         return {**self.raw, "file_paths": paths} if paths else self.raw
@@ -89,24 +89,3 @@ def _paths(call: ToolCall | ToolCallUpdate, given: Mapping[str, object]) -> Iter
         found = given.get(key)
         if isinstance(found, str) and found:
             yield found
-
-
-class WritableRoots(NamedTuple):
-    """Where muster writes files for an agent."""
-
-    cwd: Path
-    outputs: tuple[Path, ...] = ()
-    guarded: tuple[Path, ...] = ()
-    """Folders in the working directory that are never written."""
-
-    def has(self, path: str) -> bool:
-        """Whether a file is in one of the folders, wherever links lead."""
-        real = (self.cwd / path).resolve()
-        if any(_is_in(real, each) for each in self.outputs):
-            return True
-        return _is_in(real, self.cwd) and not any(_is_in(real, each) for each in self.guarded)
-
-
-def _is_in(real: Path, folder: Path) -> bool:
-    root = folder.resolve()
-    return real != root and real.is_relative_to(root)

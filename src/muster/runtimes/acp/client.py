@@ -25,8 +25,9 @@ from acp.schema import (
 from muster.engine.ports import Permission, PermissionAnswer, SessionListener
 from muster.engine.tasks import TaskOwner
 from muster.limits import APPROVAL_DETAIL_CHARS_MAX
-from muster.runtimes.acp.asked import EDITS, AskedCall, WritableRoots
+from muster.runtimes.acp.asked import EDITS, AskedCall
 from muster.runtimes.prompted.excerpts import excerpt
+from muster.runtimes.prompted.roots import WritableRoots
 from muster.settings.agent_programs import AcpSettings
 
 log = logging.getLogger(__name__)

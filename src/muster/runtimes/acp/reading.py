@@ -50,7 +50,9 @@ class UpdateReader:
         """Note what is said of a tool call, before it is reported: the agent may ask about it."""
         if isinstance(update, ToolCallStart | ToolCallProgress):
             ref = update.tool_call_id
-            self._calls[ref] = self.call(ref).merged(update)
+            # A call that begins is a new one, even if an earlier one had its id.
+            known = AskedCall() if isinstance(update, ToolCallStart) else self.call(ref)
+            self._calls[ref] = known.merged(update)
             while len(self._calls) > CALLS_MAX:
                 del self._calls[next(iter(self._calls))]
 

@@ -4,13 +4,13 @@ from pathlib import Path
 from shutil import which
 
 from muster.engine.ports import Launch, SessionListener
-from muster.runtimes.acp.asked import WritableRoots
 from muster.runtimes.acp.client import ClientRules
 from muster.runtimes.acp.mcp_servers import address_in
 from muster.runtimes.acp.presets import Preset, preset_of
 from muster.runtimes.acp.session import AcpPlan, AcpSession
 from muster.runtimes.process.confined import OUTPUTS
 from muster.runtimes.prompted.memory import ProgramConversation, began_this_minute, recall
+from muster.runtimes.prompted.roots import WritableRoots
 from muster.runtimes.prompted.session import SessionParts
 from muster.runtimes.prompted.starting import AgentProgram, started, working_directory
 from muster.settings.agents import AgentSettings

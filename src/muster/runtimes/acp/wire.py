@@ -6,9 +6,12 @@ agent could show one path and have another written. No request needs `_meta`, so
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import cast
+from typing import Final, cast
 
 from muster.runtimes.prompted.json_lines import JsonLines, JsonObject
+
+UPDATE: Final = "session/update"
+"""The one notification for muster; the SDK logs a trace for each that it does not know."""
 
 
 class GuardedWire:
@@ -29,11 +32,11 @@ class GuardedWire:
     async def receive(self) -> JsonObject | None:
         """The next message; None when the agent says no more."""
         await self._room()
-        message = await self._lines.receive()
-        if message is None:
-            self.ended.set()
-            return None
-        return without_meta(message)
+        while (message := await self._lines.receive()) is not None:
+            if "id" in message or message.get("method") == UPDATE:
+                return without_meta(message)
+        self.ended.set()
+        return None
 
     async def close(self) -> None:
         """The pipes are closed by the session."""

@@ -14,10 +14,10 @@ from muster.runtimes.process import processes
 from muster.runtimes.process.cgroups import own_cgroups
 from muster.runtimes.process.confined import confined, writable_paths
 from muster.runtimes.process.group import StopSteps
-from muster.runtimes.process.limited import limited
+from muster.runtimes.process.limited import AppliedLimits, limited
 from muster.runtimes.process.listener import SerialListener
 from muster.runtimes.process.pipes import STDERR, OutputBudget, OutputStream
-from muster.runtimes.process.spawn import spawned
+from muster.runtimes.process.spawn import SpawnedProgram, spawned
 from muster.runtimes.prompted.json_lines import JsonLines
 from muster.runtimes.prompted.reader import WorkReader
 from muster.runtimes.prompted.session import NotUp, PromptedSession, SessionParts
@@ -120,26 +120,34 @@ def _begin(
         ),
         spawned(line, env=variables, cwd=cwd, stdin=subprocess.PIPE, confined=shut_in) as child,
     ):
-        assert child.stdin is not None
-        now = asyncio.get_running_loop().time
-        budget = OutputBudget(now())
-        return take_over(
-            SessionParts(
-                child,
-                session,
-                JsonLines(child.stdin, child.outputs[0], program.label),
-                WorkReader(budget, now),
-                OutputStream(STDERR, budget),
-                StopSteps(
-                    interrupt_s=settings.interrupt_seconds, terminate_s=settings.terminate_seconds
-                ),
-                SerialListener(listener),
-                cwd,
-                output_file_of(settings, launch.folder),
-                launch.folder,
-                applied,
-            )
-        )
+        return take_over(_parts(settings, launch, listener, program, cwd, child, applied))
+
+
+def _parts(
+    settings: AgentSettings,
+    launch: Launch,
+    listener: SessionListener,
+    program: AgentProgram,
+    cwd: Path,
+    child: SpawnedProgram,
+    applied: AppliedLimits | None,
+) -> SessionParts:
+    assert child.stdin is not None
+    now = asyncio.get_running_loop().time
+    budget = OutputBudget(now())
+    return SessionParts(
+        child,
+        launch.session,
+        JsonLines(child.stdin, child.outputs[0], program.label),
+        WorkReader(budget, now),
+        OutputStream(STDERR, budget),
+        StopSteps(interrupt_s=settings.interrupt_seconds, terminate_s=settings.terminate_seconds),
+        SerialListener(listener),
+        cwd,
+        output_file_of(settings, launch.folder),
+        launch.folder,
+        applied,
+    )
 
 
 def _made(folders: Sequence[str], variables: Mapping[str, str]) -> list[Path]:

@@ -69,6 +69,12 @@ class ProgramView(View, frozen=True, kw_only=True):
     command: tuple[str, ...] = ()
     """The `command` of an agent's table, for a program that is run as a command."""
 
+    preset: str = ""
+    """The `acp.preset` of an agent's table, for one that speaks the Agent Client Protocol."""
+
+    enforcement: str = ""
+    """What is enforced of its permissions, and what is only advice to it."""
+
     remedy: str = ""
     """How to get the program, where it is not found."""
 

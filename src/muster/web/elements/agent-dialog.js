@@ -98,13 +98,14 @@ function choice(program, form, preview) {
     { class: "choice" },
     radio,
     h("span", { text: program.label }),
-    h("small", { class: "muted", text: detail }),
+    h("small", { class: "muted", text: detail, title: program.enforcement ?? "" }),
   );
 }
 
 function pick(program, form, preview) {
   form.choose(program.runtime);
   if (program.runtime === "command") form.input("command").value = commandLine(program.command);
+  if (program.preset) form.input("acp.preset").value = program.preset;
   preview.soon();
 }
 

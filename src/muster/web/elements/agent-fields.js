@@ -6,6 +6,21 @@ const MODES = {
   plan: "Plan only",
   dontAsk: "Never ask: deny what is not allowed",
 };
+const SANDBOXES = {
+  "": "Read only; anything else needs an approval",
+  "workspace-write": "Write in its working folder",
+};
+const EDITS = {
+  "": "Ask before each edit",
+  allow: "Edit files in its working folder without asking",
+};
+const PRESETS = {
+  gemini: "Gemini CLI",
+  opencode: "opencode",
+  qwen: "Qwen Code",
+  "codex-acp": "Codex, by its adapter",
+  "claude-acp": "Claude Code, by its adapter",
+};
 const PLACES = {
   "": "Everywhere; in tasks as [delegation] says",
   outputs: "Its outputs only",
@@ -47,6 +62,12 @@ export const SECTIONS = [
       { key: "confine", label: "May write", choices: PLACES },
       { key: "claude.model", label: "Model", runtime: "claude", placeholder: "Claude Code's default" },
       { key: "claude.permission_mode", label: "Permissions", runtime: "claude", choices: MODES },
+      { key: "codex.model", label: "Model", runtime: "codex", placeholder: "Codex's default" },
+      { key: "codex.sandbox", label: "Its commands", runtime: "codex", choices: SANDBOXES },
+      { key: "codex.edits", label: "Edits", runtime: "codex", choices: EDITS },
+      { key: "acp.preset", label: "Program", runtime: "acp", choices: PRESETS },
+      { key: "acp.model", label: "Model", runtime: "acp", placeholder: "the program's default" },
+      { key: "acp.edits", label: "Edits", runtime: "acp", choices: EDITS },
       { key: "budget.cost_usd", kind: "number", label: "Budget ($)", placeholder: "no limit" },
       { key: "description", label: "Description", placeholder: "what it is for" },
     ],

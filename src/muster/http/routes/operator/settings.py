@@ -101,6 +101,8 @@ async def list_programs(call: ApiCall) -> ProgramList:
                 program=each.program,
                 version=each.version,
                 command=each.command,
+                preset=each.preset,
+                enforcement=each.enforcement,
                 remedy=each.remedy,
             )
             for each in found

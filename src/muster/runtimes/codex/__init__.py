@@ -1,0 +1,1 @@
+"""The runtime `codex`: Codex by its own protocol, `codex app-server`."""
