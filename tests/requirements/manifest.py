@@ -2632,7 +2632,8 @@ PERMISSIONS = (
                 "test_the_command_without_a_prefix_comes_and_goes_and_another_one_stays"
             ],
             "acceptance/claude/test_installed_story.py": [
-                "test_the_story_from_the_installation_to_the_files"
+                "test_the_story_from_the_installation_to_the_files",
+                "test_the_same_story_in_a_terminal",
             ],
         },
     ),

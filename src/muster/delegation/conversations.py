@@ -142,17 +142,23 @@ class Conversations:
         if to is not None and not nesting.depth:
             chosen = c.RememberChoice(text=text, to=to, guess=decision.guess)
             await session_log.send(chosen, actor=person(speaker))
-        route = route_command(conversation, decision, selector)
-        routed = await session_log.send(route, actor=MUSTER)
-        fact = routed.events[0].fact
+        await self._follow_route(session_log, conversation, decision, selector)
+        return OpenedConversation(conversation, receipt.seq)
+
+    async def _follow_route(
+        self, session_log: SessionLog, name: ConversationId, decision: Decision, selector: str
+    ) -> None:
+        """Record where a conversation goes, and delegate or answer it; a queue keeps it."""
+        text = session_log.team.delegation.conversations[name].text
+        route = route_command(name, decision, selector)
+        fact = (await session_log.send(route, actor=MUSTER)).events[0].fact
         assert isinstance(fact, e.Routed)
         if selector:
-            await self._delegate(session_log, conversation, selector, UNSURE)
+            await self._delegate(session_log, name, selector, UNSURE)
         elif decision.agent == MAIN:
             await self._answer(session_log, fact, text)
-        elif delegation.mode is not DelegationMode.RESPONSE:
-            await self._delegate(session_log, conversation, decision.agent, decision.reason)
-        return OpenedConversation(conversation, receipt.seq)
+        elif _has_main(session_log.team):
+            await self._delegate(session_log, name, decision.agent, decision.reason)
 
     async def _selector_of(self, session_log: SessionLog, decision: Decision) -> str:
         """The agent that chooses for a router that is unsure: the one of the settings, or the lead.

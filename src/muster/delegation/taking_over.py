@@ -11,11 +11,9 @@ import msgspec
 
 from muster.delegation import session_folder
 from muster.delegation.requests import Requests
-from muster.delegation.session_folder import HOME_FOLDER
-from muster.delegation.visiting import team_in, visited
+from muster.delegation.visiting import OnDemandLogProvider, team_in
 from muster.errors import HomeInUse, Refused
 from muster.machines.state import Delegation, Team
-from muster.settings.model import Settings
 
 CONTINUED = "continued by the server"
 
@@ -31,15 +29,14 @@ class TakenOver(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def take_over(
-    requests: Requests, team: Team, root: Path, settings: Settings, *, actor: str
+    requests: Requests, team: Team, log_provider: OnDemandLogProvider, *, actor: str
 ) -> TakenOver | None:
-    """Continue the session in the folder `root`; None if it is closed, busy or cannot be moved."""
-    found = team_in(root / HOME_FOLDER)
+    """Continue the session with this log; None if it is closed, busy or cannot be moved."""
+    found = team_in(log_provider.home)
     if found is None or found.delegation.mode is None or team.delegation.mode is not None:
         return None
     before = found.delegation
     agents = _own_folders(before, requests.project)
-    log_provider, _ = visited(root, settings)
     try:
         for folder in agents:
             requests.inside(folder)
@@ -51,7 +48,7 @@ async def take_over(
     opened = await requests.open_session(
         mode=before.mode, path=None, agents=agents, actor=actor, earlier=before.choices
     )
-    return TakenOver(before=root, path=opened.delegation.path)
+    return TakenOver(before=log_provider.root, path=opened.delegation.path)
 
 
 def _own_folders(delegation: Delegation, project: Path) -> tuple[str, ...]:

@@ -204,13 +204,11 @@ class Tasks:
         elif (refused := said.refused_write) and not found.files:
             why = f"it wrote nothing, because a write was refused: {refused}"
             await self._finish(conversation, why, failed=True, report=said.report)
-        elif conversation.selection is not None:
-            await self._finish(conversation, report=said.report)
-            await self._tell_next(conversation, MAIN)
-        elif said.handed and task.mode is DelegationMode.INTERACTIVE:
+        elif said.handed and task.mode is DelegationMode.INTERACTIVE and not task.candidates:
             await self._hand_over(conversation, said)
         else:
             await self._finish(conversation, report=said.report)
+            await self._tell_next(conversation, MAIN)  # the agent that a selector chose
 
     async def lost(self, conversation: ConversationId, session: SessionId) -> None:
         """Record what an agent wrote into its dialogue before muster crashed."""

@@ -34,7 +34,12 @@ def test_a_recorded_session_with_a_subagent_is_told_in_every_file(tmp_path: Path
         answers = await project.play("subagent")
         assert {answer.code for _, answer in answers} == {0}
         told = [event for event, answer in answers if answer.text]
-        assert told == ["SessionStart", "UserPromptSubmit", "SubagentStart", "SubagentStop"]
+        shown = ["PreToolUse", "SubagentStart", "SubagentStop"]
+        assert told == ["SessionStart", "UserPromptSubmit", *shown]
+        [transition] = [
+            answer.text for event, answer in answers if event == "PreToolUse" and answer.text
+        ]
+        assert json.loads(transition) == {"systemMessage": "[MAIN → builder]"}
         assert project.states() == [
             ("session_init", "MAIN"),
             ("conversation_start", "MAIN"),

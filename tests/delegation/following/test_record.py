@@ -52,7 +52,7 @@ class Followed(Stage):
     ) -> str:
         """Set a task, and start its subagent."""
         await self.following.tasked(keeper, by, agent, f"a task for {agent}")
-        return (await self.following.started(keeper, agent, subagent)).text
+        return await self.following.started(keeper, agent, subagent)
 
     async def stop(
         self, subagent: str = "a1", agent: str = ENGINEER, report: str = "Built."
@@ -308,8 +308,7 @@ def test_a_start_that_is_reported_twice_counts_once(tmp_path: Path) -> None:
         await stage.start()
         await stage.hear()
         again = await stage.work(), await stage.following.started(OURS, ENGINEER, "a1")
-        assert again[0] == again[1].text
-        assert again[1].shown == f"[MAIN → {ENGINEER}]"
+        assert again[0] == again[1]
         assert len(await stage.views()) == 1
 
     run(play())

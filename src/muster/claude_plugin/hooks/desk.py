@@ -209,6 +209,7 @@ class HookDesk:
                 if stranger:
                     return answers.deny(f"Denied: {stranger}")
                 await self._record(self._task(asked, hook))
+                return answers.context(POLICY_EVENT, "", events.handover(hook))
             return await asyncio.to_thread(_confined, place.root, hook, verdict)
         agent = await self._record(self._denial(asked, hook, verdict))
         return answers.deny(f"Denied: {verdict.with_remedy(agent)[:REASON_CHARS]}")
@@ -334,7 +335,7 @@ class HookDesk:
         keeper = await self._keeper(asked, hook)
         agent = events.whole(hook.agent_type)
         told = await asked.followed.started(keeper, agent, hook.subagent)
-        return answers.context("SubagentStart", told.text, told.shown)
+        return answers.context("SubagentStart", told)
 
     async def _subagent_stop(self, asked: _Asked) -> HookAnswer:
         hook = events.read(asked.call.data, events.SubagentStopHook)

@@ -11,6 +11,7 @@ import msgspec
 
 from muster.delegation.following.owner import plain
 from muster.identity.waking import DIRECTIONS
+from muster.machines.state import MAIN
 
 BACKGROUND_MAX: Final = 1000
 """Background tasks that are read; more are ignored."""
@@ -147,3 +148,13 @@ def is_input(text: str) -> bool:
     """Whether the input is a person's message to MAIN."""
     begins = text.lstrip()
     return bool(begins) and not begins.startswith((*_INJECTED, *_COMMANDS))
+
+
+def handover(hook: ToolUseHook) -> str:
+    """The transition that a person is shown when a subagent is started.
+
+    Claude Code shows messages of the hook before a tool in its terminal, of SubagentStart not.
+    """
+    source = whole(hook.agent_type or "") if hook.subagent else MAIN
+    to = hook.tool_input.get("subagent_type")
+    return f"[{source} → {whole(to)}]" if isinstance(to, str) else ""

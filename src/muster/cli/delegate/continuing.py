@@ -5,6 +5,7 @@ from muster.cli.render import clean
 from muster.cli.saying import say
 from muster.delegation.session_folder import has_session
 from muster.delegation.taking_over import take_over
+from muster.delegation.visiting import visited
 from muster.machines.ids import person
 from muster.settings.model import Settings
 from muster.team import Muster
@@ -17,7 +18,8 @@ async def continue_session(muster: Muster, settings: Settings) -> None:
     if root is None or not has_session(root):
         return
     actor = person(settings.team.human)
-    taken = await take_over(muster.requests, muster.team, root, settings, actor=actor)
+    log_provider, _ = visited(root, settings)
+    taken = await take_over(muster.requests, muster.team, log_provider, actor=actor)
     if taken is None:
         said = f"The session in {root} has a log of its own, and is not in the dashboard."
         say(clean(said), err=True)

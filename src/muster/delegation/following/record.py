@@ -20,7 +20,7 @@ import logging
 from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from muster.delegation import replies
 from muster.delegation.conversations import (
@@ -55,13 +55,6 @@ REASON_CHARS: Final = 2000
 """The longest recorded reason of a denial: a path in it may have any length."""
 
 log = logging.getLogger(__name__)
-
-
-class Started(NamedTuple):
-    """The instructions to a subagent that starts, and the text that the user sees."""
-
-    text: str = ""
-    shown: str = ""
 
 
 class Following:
@@ -228,24 +221,21 @@ class Following:
                 text = f"To {to}:\n\n{task}"
                 await say(hook.session_log, conversation.id, speaker, Remark.TASK, fitting(text))
 
-    async def started(self, keeper: Keeper, agent: str, subagent: str) -> Started:
+    async def started(self, keeper: Keeper, agent: str, subagent: str) -> str:
         """Record the start of a subagent; return its instructions."""
         async with self._hook_context(keeper) as hook:
             if hook is None or hook.mode is DelegationMode.RESPONSE:
-                return Started()
+                return ""
             given = hook.notes.take(subagents.shown_name(agent))
             if agent not in hook.delegation.agents:
-                return Started(await subagents.noted(hook, agent, subagent, given))
-            giver = hook.notes.subagents.get(given[0].by if given else "")
+                return await subagents.noted(hook, agent, subagent, given)
             known = hook.notes.subagents.get(subagent)
             if known is None or not hook.has(known):
                 known = await subagents.take_over(hook, agent, subagent, given)
                 hook.notes.subagents[subagent] = known
             root = hook.folder.root
             outputs, said = outputs_of(known.conversation), dialogue_of(known.conversation)
-            told = briefing.subagent(known.conversation, agent, root / outputs, root / said)
-            source = giver.state if giver is not None and giver.state else MAIN
-            return Started(told, f"[{source} → {agent}]")
+            return briefing.subagent(known.conversation, agent, root / outputs, root / said)
 
     async def wrote(
         self, keeper: Keeper, by: str, path: Path, *, project: Path, created: bool
