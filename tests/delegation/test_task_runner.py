@@ -178,6 +178,7 @@ class AskingSession:
     pid = started = None
     limits = ()
     confinement = ""
+    interruptible = False
 
     def __init__(self, listener: ports.SessionListener) -> None:
         self._listener = listener

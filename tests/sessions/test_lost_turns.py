@@ -9,7 +9,7 @@ from muster.machines.ids import ChannelId
 from muster.machines.state import TurnState
 from muster.machines.vocabulary import Authority, ReadRule, Role, TurnConfig
 from muster.testing.runtime import Interrupts, ScriptedSession
-from muster.views.access import access_of
+from muster.views.access import access_of, shown_events
 from tests.builders import ADA, DESIGN, run, settled, with_channel
 from tests.sessions.test_intake import Stage, staged
 
@@ -54,7 +54,7 @@ async def seen_by_viewer(stage: Stage) -> bytes:
     """All events that a viewer reads."""
     access = access_of(stage.muster.team, Role.VIEWER, None)
     events = await stage.muster.store.read(after=0, limit=10_000)
-    return b"".join(each.data for each in events if access.can_read(each))
+    return b"".join(each.data for each in shown_events(events, access.shown_event))
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -13,7 +13,7 @@ from muster.machines.vocabulary import Authority, RunMode, SpeakerOrder, TurnCon
 from muster.store.reading import LogReader
 from muster.store.sqlite import SqliteStore
 from muster.views import why
-from muster.views.access import read_all
+from muster.views.access import show_all
 from muster.views.why import Explanation, Reading, read_async, read_from
 from tests.builders import run
 from tests.homes import ADA, BO, DESIGN, TWO_AGENTS, play
@@ -28,7 +28,7 @@ def explained_by_the_store(home: Path, reading: Reading[list[Explanation]]) -> l
     async def scene() -> None:
         store = await SqliteStore.open(home)
         try:
-            found.extend(await read_async(store, reading, read_all))
+            found.extend(await read_async(store, reading, show_all))
         finally:
             await store.close()
 
