@@ -51,6 +51,9 @@ DIGEST_ITEMS_MAX: Final = 8
 DIGEST_MESSAGES_MAX: Final = 5000
 """Messages and tool calls that are read for a digest: a wake must not read a log of years."""
 
+HEARD_MESSAGES_MAX: Final = 500
+"""Words of others in one channel that a transcript has, the newest; it rarely has room for more."""
+
 DIGEST_BYTES_MAX: Final = 16 * 1024
 """The whole digest: it goes into every wake prompt, beside the largest soul and all notes."""
 

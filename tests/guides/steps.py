@@ -186,6 +186,7 @@ GUIDES: Mapping[str, Guide] = {
     "docs/guides/identity.md": Guide(
         {
             "[AGENT_REGISTERED]": Leave("lines that a lead prints"),
+            "[AGENT_SAYS]": Leave("a line that a lead prints"),
             '[agents."*"]': Configure(),
             "#!/bin/sh": Write("somebody.sh"),
             "muster summon": Shell(
@@ -195,6 +196,7 @@ GUIDES: Mapping[str, Guide] = {
             "[summon]": Leave("names of the reader's choice; tests/runtimes/test_catalog.py"),
             "[AGENT_AWAKE]": Leave("a line that an agent prints"),
             "muster agent retire": Leave("tests/http/routes/test_repair.py runs these"),
+            "muster agent free-seat": Leave("tests/http/routes/test_repair.py runs these"),
             "[AGENT_REMEMBERS]": Leave("a line that an agent prints"),
             "muster memory notes": Leave("tests/http/routes/content/test_memory.py runs these"),
             "muster memory edit-soul": Leave("tests/http/routes/content/test_memory.py runs these"),

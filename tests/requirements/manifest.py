@@ -2521,10 +2521,13 @@ TALKING_TO_EACH = (
             "http/routes/test_repair.py": [
                 "test_a_summoned_agent_is_retired_and_brought_back_with_its_soul",
                 "test_an_agent_that_connects_by_itself_is_brought_back_without_a_token",
+                "test_a_freed_seat_has_a_new_agent_and_each_has_its_own_messages",
             ],
             "machines/identity/test_retiring.py": [
                 "test_a_summoned_agent_leaves_when_its_session_has_ended_and_comes_back",
                 "test_an_agent_that_was_retired_comes_back_unless_its_name_is_taken",
+                "test_a_freed_seat_is_for_another_agent_and_the_retired_one_comes_back_elsewhere",
+                "test_an_import_does_not_bring_an_agent_back_to_the_seat_that_it_left",
             ],
         },
     ),
@@ -3183,6 +3186,7 @@ HOLDING = (
                 "test_any_text_is_well_formed_xml_and_of_bounded_size",
                 "test_every_field_of_the_document_is_in_the_payload",
                 "test_words_of_another_agent_that_had_the_seat_are_not_its_memory",
+                "test_a_transcript_has_both_halves_of_a_conversation_in_a_channel",
             ],
         },
     ),

@@ -530,6 +530,26 @@ def test_the_lead_reports_who_is_in_its_team() -> None:
     run(story())
 
 
+def test_the_lead_passes_on_what_an_agent_inside_it_says() -> None:
+    """Requirement 72: the answer of a relayed message stood in the lead's own thread."""
+
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            await stage.enrol("Julian", long_lived=True, seat=LEAD_SEAT)
+            lead = await stage.start(LEAD_SEAT)
+            born = '{"name":"Lyra","gridPosition":0}'
+            await stage.say(lead, ports.Marker(name="AGENT_REGISTERED", body=born))
+            said = '{"name":"lyra","text":"good day"}'
+            await stage.say(lead, ports.Marker(name="AGENT_SAYS", body=said))
+            stranger = '{"name":"Nobody","text":"x"}'
+            await stage.say(lead, ports.Marker(name="AGENT_SAYS", body=stranger))
+            assert await stage.said() == [("Lyra", None, "good day")]
+            [(marker, reason)] = await stage.rejected()
+            assert (marker, "Nobody" in reason) == ("[AGENT_SAYS]", True)
+
+    run(story())
+
+
 @pytest.mark.parametrize("seat", [-1, 100_000, 2**63, 10**23])
 def test_a_registration_for_an_impossible_seat_is_rejected_and_later_reports_are_handled(
     seat: int,

@@ -8,8 +8,9 @@ from muster.http.routing import ApiCall
 from muster.http.types import Cursor, Query
 from muster.machines.events import FACTS
 from muster.machines.ids import ChannelId
-from muster.store.base import EVERYTHING, EventStore, LogFilter, Stored
+from muster.store.base import EVERYTHING, LogFilter, Stored
 from muster.views.access import ShowEvent, shown_events
+from muster.views.memory.own_log import ReadsLog
 
 LOG_EVENTS: Final = 100
 LOG_EVENTS_MAX: Final = 1000
@@ -75,12 +76,14 @@ async def read_slice(
     limit: int,
     wanted: Wanted = want_all,
     before: int | None = None,
+    log: ReadsLog | None = None,
 ) -> LogSlice:
     """Events that the caller may read, after a cursor (-1: from the beginning), or the newest.
 
-    With `before`, the log is read as if it ended there.
+    With `before`, the log is read as if it ended there. `log` is a part of the log, else all of it.
     """
-    store, last, show = call.muster.store, call.muster.feed.last_seq, call.access.shown_event
+    store: ReadsLog = log or call.muster.store
+    last, show = call.muster.feed.last_seq, call.access.shown_event
     if before is not None:
         last = min(last, before - 1)
 
@@ -101,7 +104,7 @@ async def read_slice(
 
 
 async def _following(
-    store: EventStore, after: int, where: LogFilter, last: int, keep: ShowEvent
+    store: ReadsLog, after: int, where: LogFilter, last: int, keep: ShowEvent
 ) -> AsyncIterator[Stored]:
     """The events after a cursor that are asked for."""
     while page := await store.read(
@@ -116,7 +119,7 @@ async def _following(
 
 
 async def _newest(
-    store: EventStore, limit: int, where: LogFilter, last: int, keep: ShowEvent
+    store: ReadsLog, limit: int, where: LogFilter, last: int, keep: ShowEvent
 ) -> list[Stored]:
     """The newest events that are asked for, in order."""
     found: list[Stored] = []

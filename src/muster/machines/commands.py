@@ -252,6 +252,13 @@ class RestoreAgent(Command, frozen=True, kw_only=True):
     seat: SeatId
 
 
+class FreeSeat(Command, frozen=True, kw_only=True):
+    """Free the seat of a retired agent for another one: the agent keeps its name, soul and history
+    in a seat after all others, from which it can be brought back."""
+
+    seat: SeatId
+
+
 class Remember(Command, frozen=True, kw_only=True):
     """Note something that an agent is told in every later life."""
 
@@ -684,6 +691,9 @@ class TellHuman(Command, frozen=True, kw_only=True):
     text: str
     answers_upto: int | None = None
     """The direct messages that it answers, by the seq of the last; None for all that it has."""
+
+    session: SessionId | None = None
+    """The session of the lead that passes the words on, for an agent inside its session."""
 
 
 class CompleteTurn(Command, frozen=True, kw_only=True):

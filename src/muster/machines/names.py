@@ -1,10 +1,13 @@
 """Validation of names, and finding them in answers of models.
 
-Names are shown to people and become file names, so they stay plain.
+Names are shown to people and become file names, so they stay plain. A name mixes no Latin letters
+with Cyrillic, Greek, Armenian or Cherokee ones, which look like them. So a name that looks like
+another one is written in one other script throughout.
 """
 
 import re
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Iterator, Mapping
 from typing import Final, TypeVar
 
 from muster import limits
@@ -40,14 +43,89 @@ def check_seat(seat: int) -> None:
 
 
 def check_agent_name(team: Team, name: str, seat: SeatId | None = None) -> None:
-    """Refuse a name that is not plain, is reserved, or belongs to another seat."""
+    """Refuse a name that is not plain, is reserved, or belongs to another seat.
+
+    A name that looks like another one counts as that one: people could not tell them apart.
+    """
     check_plain("the name", name)
-    key = name_key(name)
-    if key in _RESERVED or key == name_key(team.human):
+    _check_scripts(name)
+    if is_reserved(team, name):
         raise NameReserved(name=name)
-    owner = team.names.get(key)
-    if owner is not None and owner != seat:
-        raise NameTaken(name=name, seat=owner)
+    for key in _alike(name):
+        owner = team.names.get(key)
+        if owner is not None and owner != seat:
+            raise NameTaken(name=name, seat=owner)
+
+
+def is_reserved(team: Team, name: str) -> bool:
+    """Whether a name is one of muster's own words or the human's, or looks like one."""
+    key = name_key(_latin(name))
+    return key in _RESERVED or key == name_key(_latin(team.human))
+
+
+def _check_scripts(name: str) -> None:
+    mixed = _mixed_scripts(name)
+    if mixed is not None:
+        first, second = mixed
+        why = f"mixes {first} and {second} letters, which look alike; use one alphabet"
+        raise Invalid(what=f"the name {name!r}", why=why)
+
+
+def _alike(name: str) -> set[str]:
+    """The keys of a name and of all names that look like it."""
+    shown = _latin(name)
+    return {name_key(each) for each in (name, shown, *_disguises(shown))}
+
+
+# ── names that look alike ─────────────────────────────────────────────────────────────────────────
+
+_LATIN: Final = "LATIN"
+_SIMILAR: Final = frozenset({"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"})
+"""The scripts with letters that cannot be told from Latin ones."""
+
+_CYRILLIC: Final = dict(
+    zip(
+        "АВЕЅІЈКМНОРСТУХаеѕіјорсухԁԛԝһ",
+        "ABESIJKMHOPCTYXaesijopcyxdqwh",
+        strict=True,
+    )
+)
+_GREEK: Final = dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοαντ", "ABEZHIKMNOPTYXoavt", strict=True))
+_BACK: Final = tuple(
+    {plain: letter for letter, plain in each.items()} for each in (_CYRILLIC, _GREEK)
+)
+
+
+def _mixed_scripts(name: str) -> tuple[str, str] | None:
+    """The two scripts of a name that must not be mixed, or None."""
+    if name.isascii():
+        return None
+    scripts = {_script(letter) for letter in name if letter.isalpha()}
+    others = sorted(scripts & _SIMILAR)
+    if _LATIN in scripts and others:
+        return _LATIN.title(), others[0].title()
+    return (others[0].title(), others[1].title()) if len(others) > 1 else None
+
+
+def _latin(name: str) -> str:
+    """A name as a reader takes it: with Latin letters where others look like them."""
+    if name.isascii():
+        return name
+    return "".join(_CYRILLIC.get(letter) or _GREEK.get(letter, letter) for letter in name)
+
+
+def _disguises(name: str) -> Iterator[str]:
+    """The names in other scripts that look like a Latin name."""
+    for back in _BACK:
+        if all(letter in back or not letter.isalpha() for letter in name):
+            yield "".join(back.get(letter, letter) for letter in name)
+
+
+def _script(letter: str) -> str:
+    return unicodedata.name(letter, "").partition(" ")[0]
+
+
+# ── names in answers ──────────────────────────────────────────────────────────────────────────────
 
 
 def named_in(text: str, names: Mapping[str, Named]) -> Named | None:

@@ -18,7 +18,7 @@ from muster.engine import ports
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.partials import Partials
 from muster.engine.retrying import retry_pause
-from muster.errors import Closed, MusterError, Refused, StoreFailed, Unavailable
+from muster.errors import Closed, MusterError, NotFound, Refused, StoreFailed, Unavailable
 from muster.limits import MESSAGE_BYTES_MAX
 from muster.machines import commands as c
 from muster.machines.commands import Command
@@ -390,13 +390,20 @@ class Intake:
             command = self._meant(name, body)
         except (msgspec.DecodeError, ValueError) as malformed:
             await self._reject(f"[{name}]", f"is malformed: {malformed}")
+        except NotFound as unknown:
+            await self._reject(f"[{name}]", str(unknown))
         else:
             await self._send(command, marker=f"[{name}]")
 
     def _meant(self, name: str, body: str) -> Command:
-        upto = self._told.taken_upto
         return command_of(
-            name, body, self._seat, self._session, hosts=self._hosts, answers_upto=upto
+            name,
+            body,
+            self._seat,
+            self._session,
+            team=self._dispatcher.team,
+            hosts=self._hosts,
+            answers_upto=self._told.taken_upto,
         )
 
     async def _reject(self, marker: str, reason: str) -> None:

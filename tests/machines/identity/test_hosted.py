@@ -61,6 +61,19 @@ def test_a_birth_without_a_prepared_seat_counts_too(before: Status) -> None:
     assert at(scene).run.desired is RunMode.CONTINUOUS
 
 
+def test_the_lead_passes_on_the_words_of_agents_inside_its_session_only() -> None:
+    scene = seated(Status.ALIVE)
+    lead = at(scene, LEAD_SEAT).session
+    passed_on = c.TellHuman(seat=SEAT, text="good day", session=lead)
+    [said] = facts(scene.do(passed_on), e.AgentMessage)
+    assert (said.agent_name, said.seat) == ("Lyra", SEAT)
+    stranger = c.TellHuman(seat=SEAT, text="x", session=SessionId("stranger"))
+    scene.refuse(stranger, "not_the_authority")
+    scene.connected("pm")
+    foreign = c.TellHuman(seat=scene.seat("pm"), text="x", session=lead)
+    scene.refuse(foreign, "not_the_authority")
+
+
 def test_an_agent_has_the_budget_of_its_lead() -> None:
     scene = led()
     lead = at(scene, LEAD_SEAT)

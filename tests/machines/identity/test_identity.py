@@ -346,6 +346,8 @@ def test_names_are_unique_without_regard_to_case() -> None:
         ("a" * 65, "invalid"),
         ("a" * 10_000_000, "invalid"),
         ("trailing ", "invalid"),
+        ("\u041c\u0430rcus", "invalid"),  # Cyrillic M and a, then Latin letters
+        ("\u0391\u0410", "invalid"),  # a Greek and a Cyrillic A
         ("\u202egnp.exe", "invalid"),
     ],
 )
@@ -355,7 +357,23 @@ def test_a_name_that_is_reserved_or_not_plain_is_refused(name: str, code: str) -
     scene.refuse(c.EnrollAgent(name=name, authority=Authority.SELF), code)
 
 
-@pytest.mark.parametrize("name", ["Ödön", "李雷", "Ann-Marie", "v1.2_b", "a b"])
+LATIN_MAX, CYRILLIC_MAX = "Max", "\u041c\u0430\u0445"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [(LATIN_MAX, CYRILLIC_MAX), (CYRILLIC_MAX, LATIN_MAX)]
+)
+def test_a_name_that_looks_like_another_one_is_that_name(first: str, second: str) -> None:
+    scene = seated(HATCHING)
+    scene.connected(first)
+    scene.refuse(register(name=second), "name_taken")
+    human = Scene(human="Max")
+    human.refuse(c.EnrollAgent(name=CYRILLIC_MAX, authority=Authority.SELF), "name_reserved")
+
+
+@pytest.mark.parametrize(
+    "name", ["Ödön", "李雷", "\u0421\u0430\u0440\u0430", "Ann-Marie", "v1.2_b", "a b", "7"]
+)
 def test_a_plain_name_in_any_script_is_taken(name: str) -> None:
     scene = Scene()
     scene.connected(name)

@@ -256,6 +256,7 @@ def _about(seat: SeatId) -> Iterator[Command]:
     yield c.RenameAgent(seat=seat, name="newcomer")
     yield c.DismissAgent(seat=seat)
     yield c.RestoreAgent(seat=seat)
+    yield c.FreeSeat(seat=seat)
     yield c.ReportUsage(seat=seat, usage=e.Usage(cost_usd=1.0))
     yield c.CheckAgent(seat=seat)
     yield c.CheckSession(seat=seat)

@@ -18,7 +18,7 @@ from muster.views.answers.messages import MessageKind, MessageView
 from muster.views.memory.transcripts import as_line, fit
 from muster.views.memory.wake_payload import as_xml, wake_payload
 from muster.views.memory.xml_text import xml_text
-from tests.builders import HUMAN, run, settled
+from tests.builders import DESIGN, HUMAN, run, seat_of, settled, with_agents, with_channel
 from tests.machines.teams.papers import paper, said
 from tests.sessions.test_intake import Stage, staged
 
@@ -199,6 +199,32 @@ def test_words_of_another_agent_that_had_the_seat_are_not_its_memory() -> None:
             assert team.agents[SEAT].soul == "I am Lyra"
             payload = await wake_payload(stage.muster.store, team, team.agents[SEAT])
             assert payload.transcript == "[Marcus]: good morning\n[Marcus]: still there?"
+
+    run(story())
+
+
+def test_a_transcript_has_both_halves_of_a_conversation_in_a_channel() -> None:
+    """Requirement 101: an agent remembered only its own posts in channels."""
+
+    async def story() -> None:
+        async with staged() as stage:
+            await with_agents(stage.muster.dispatcher, "Ada", "Bob")
+            ada, bob = seat_of(stage.muster.team, "Ada"), seat_of(stage.muster.team, "Bob")
+            await with_channel(stage.muster.dispatcher, (ada, bob))
+            human = c.PostMessage(channel=DESIGN, text="what of the plan?", speaker_name="Marcus")
+            await stage.send(human)
+            await stage.send(c.Speak(channel=DESIGN, seat=ada, text="red", complete=True))
+            await stage.send(c.Speak(channel=DESIGN, seat=bob, text="blue", complete=True))
+            await stage.send(c.Speak(channel=DESIGN, seat=ada, text="blue, then", complete=True))
+            await stage.send(c.Speak(channel=DESIGN, seat=bob, text="unheard", complete=True))
+            team = stage.muster.team
+            payload = await wake_payload(stage.muster.store, team, team.agents[ada])
+            assert payload.transcript.splitlines() == [
+                "[Marcus in design]: what of the plan?",
+                "[Ada in design]: red",
+                "[Bob in design]: blue",
+                "[Ada in design]: blue, then",
+            ]
 
     run(story())
 

@@ -31,7 +31,7 @@ from muster.machines.bounds import check_looks, check_placeholder, check_profile
 from muster.machines.events import Fact
 from muster.machines.identity.crew import is_shown, is_summoned
 from muster.machines.identity.loops import WRITTEN, expire_evidence, renew_evidence
-from muster.machines.identity.membership import dismissal, stop_dismissed
+from muster.machines.identity.membership import dismissal, seat_after_all, stop_dismissed
 from muster.machines.ids import FIRST_ENROLLED_SEAT, LEAD_SEAT, SeatId, SessionId, document_id
 from muster.machines.names import check_agent_name, check_seat
 from muster.machines.state import Agent, Status, Team
@@ -115,7 +115,7 @@ def _tell_lead(team: Team, text: str) -> Iterator[Fact]:
 
 def enroll_agent(team: Team, command: c.EnrollAgent, now: datetime) -> Iterator[Fact]:
     check_agent_name(team, command.name)
-    seat = _free_seat(team) if command.seat is None else command.seat
+    seat = seat_after_all(team) if command.seat is None else command.seat
     check_seat(seat)
     found = team.agents.get(seat)
     if found is not None:
@@ -133,14 +133,6 @@ def enroll_agent(team: Team, command: c.EnrollAgent, now: datetime) -> Iterator[
         unasked=command.unasked,
     )
     yield move(Agent(seat=seat, name=command.name), "enrolled")
-
-
-def _free_seat(team: Team) -> SeatId:
-    """The seat after the last one, or the first free one if the last possible seat is taken."""
-    if team.next_seat <= limits.SEAT_MAX:
-        return team.next_seat
-    seats = range(FIRST_ENROLLED_SEAT, limits.SEAT_MAX + 1)
-    return SeatId(next((seat for seat in seats if seat not in team.agents), team.next_seat))
 
 
 def configure_agent(team: Team, command: c.ConfigureAgent, now: datetime) -> Iterator[Fact]:
@@ -241,7 +233,7 @@ def report_status(team: Team, command: c.ReportStatus, now: datetime) -> Iterato
     if command.session is not None and (lead is None or lead.session != command.session):
         raise NotTheAuthority(claimant=command.session, name="the team", authority="the lead")
     listed = {entry.grid_position for entry in command.agents if entry.status == ALIVE}
-    ours = [agent for agent in _without_lead(team) if agent.authority is Authority.LEAD]
+    ours = [agent for agent in _without_lead(team) if _is_led(agent)]
     here = [agent for agent in ours if agent.seat in listed and agent.status in (ALIVE, SLEEPING)]
     confirmed = tuple(agent.seat for agent in here)
     yield e.AgentStatus(agents=command.agents, session=command.session, confirmed=confirmed)
@@ -254,6 +246,11 @@ def report_status(team: Team, command: c.ReportStatus, now: datetime) -> Iterato
     yield from _foreign_reports(team, command.agents)
     if lead is not None and command.answers_upto:
         yield from read_upto(lead, command.answers_upto)
+
+
+def _is_led(agent: Agent) -> bool:
+    """Whether the lead's reports are the truth about an agent."""
+    return agent.authority is Authority.LEAD and not agent.retired
 
 
 def _foreign_reports(team: Team, entries: Iterable[e.StatusEntry]) -> Iterator[Fact]:
@@ -324,6 +321,8 @@ def retire_agent(team: Team, command: c.RetireAgent, now: datetime) -> Sequence[
         return (e.AgentRetired(seat=agent.seat, reason=command.reason),)
     if _can_leave(agent):
         return (dismissal(agent, command.reason or "retired", now),)
+    if _sleeps_in_lead(agent):
+        return (e.AgentRetired(seat=agent.seat, reason=command.reason),)
     why = _NOT_RETIRED.get(agent.authority)
     if why is None and agent.seat < FIRST_ENROLLED_SEAT:
         why = "its seat is one of the grid, which keeps its agent"
@@ -339,6 +338,11 @@ def _can_leave(agent: Agent) -> bool:
     """Whether a summoned agent that muster runs can be asked to leave: once, and by its name."""
     summoned = is_summoned(agent) and agent.authority is Authority.MUSTER
     return summoned and agent.status in (ALIVE, SLEEPING) and agent.dismissed_until is None
+
+
+def _sleeps_in_lead(agent: Agent) -> bool:
+    """Whether an agent that its lead ran sleeps: no process of it has to end."""
+    return agent.authority is Authority.LEAD and agent.status is SLEEPING
 
 
 _NOT_RETIRED: Final[Mapping[Authority, str]] = {

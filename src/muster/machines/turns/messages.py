@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from muster import limits
-from muster.errors import Invalid, NoLead, NotFound, TooManyPeerMessages
+from muster.errors import Invalid, NoLead, NotFound, NotTheAuthority, TooManyPeerMessages
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.attachments import check_files
 from muster.machines.events import Fact
-from muster.machines.ids import LEAD_SEAT, SeatId
+from muster.machines.ids import LEAD_SEAT, SeatId, SessionId
 from muster.machines.state import Agent, Channel, Team
 from muster.machines.turns.table import member
+from muster.machines.vocabulary import Authority
 
 
 def send_message(team: Team, command: c.SendMessage, now: datetime) -> Sequence[Fact]:
@@ -63,6 +64,8 @@ def message_to_lead(team: Team, text: str) -> Fact:
 def tell_human(team: Team, command: c.TellHuman, now: datetime) -> Sequence[Fact]:
     agent = team.agent(command.seat)
     check_text(command.text)
+    if command.session is not None:
+        _check_speaks_for(team, agent, command.session)
     said = e.AgentMessage(
         agent_name=agent.id,
         content=(e.Text(text=command.text),),
@@ -70,6 +73,13 @@ def tell_human(team: Team, command: c.TellHuman, now: datetime) -> Sequence[Fact
         answers_upto=command.answers_upto,
     )
     return (said,)
+
+
+def _check_speaks_for(team: Team, agent: Agent, session: SessionId) -> None:
+    """Refuse words that are passed on by another session than that of the agent's lead."""
+    lead = team.lead
+    if agent.authority is not Authority.LEAD or lead is None or lead.session != session:
+        raise NotTheAuthority(claimant=session, name=agent.id, authority=agent.authority)
 
 
 def deliver_messages(team: Team, command: c.DeliverMessages, now: datetime) -> Sequence[Fact]:

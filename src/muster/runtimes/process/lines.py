@@ -87,7 +87,7 @@ TYPES: Final[Mapping[str, type[SessionReport]]] = {
 
 _KIND: Final = msgspec.json.Decoder(_Kind)
 _DECODERS: Final = {name: msgspec.json.Decoder(said) for name, said in TYPES.items()}
-_MARKERS: Final = r"\[(AGENT_REGISTERED|AGENT_STATUS|AGENT_REMEMBERS|AGENT_AWAKE)\]"
+_MARKERS: Final = r"\[(AGENT_REGISTERED|AGENT_STATUS|AGENT_REMEMBERS|AGENT_AWAKE|AGENT_SAYS)\]"
 _KNOWN: Final = re.compile(rf'\{{"type"\s*:\s*"({"|".join(TYPES)})"|{_MARKERS}')
 _MARKER: Final = re.compile(rf"{_MARKERS}\s*(.*)")
 _MARKER_START: Final = re.compile(_MARKERS.encode())

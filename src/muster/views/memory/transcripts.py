@@ -1,6 +1,7 @@
 """The transcript that a waking agent is given: what was said in its last session with messages.
 
-One line a message, `[speaker]: text`. The newest words that fit are kept: the oldest messages are
+One line a message, `[speaker]: text`; of the channels in which the agent spoke, also the words of
+others that it was handed there. The newest words that fit are kept: the oldest messages are
 left out first, and the first message that does not fit whole keeps its end. Only a speaker begins a
 line with a bracket: the further lines of a message are indented, so that no message can imitate
 another speaker.
@@ -14,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from muster.limits import DIGEST_MESSAGES_MAX
+from muster.limits import DIGEST_MESSAGES_MAX, HEARD_MESSAGES_MAX, TRANSCRIPT_BYTES_MAX
 from muster.machines.documents import MessageCopy
 from muster.machines.events import AgentMessage, Event, MessageImported, UserMessage
 from muster.machines.ids import LEAD_SEAT, name_key
@@ -24,6 +25,7 @@ from muster.store.codec import decode
 from muster.views.access import ShowEvent, show_all, shown_events
 from muster.views.answers.messages import MessageView
 from muster.views.channels import MESSAGE_TYPES, imported_view, message_view
+from muster.views.memory.own_log import OwnLog, ReadsLog, seats_of
 
 PAGE: Final = 200
 INDENT: Final = "    "
@@ -74,9 +76,11 @@ def fit(messages: Sequence[MessageView], human: str, room: int) -> Transcript:
 
 
 def as_line(message: MessageView, human: str, note: str = "") -> str:
-    """A message as `[speaker]: text`, its further lines indented."""
+    """A message as `[speaker]: text`, in a channel `[speaker in channel]: text`; its further lines
+    are indented."""
     speaker = human if message.by_human else message.speaker
-    name = " ".join(speaker.replace("[", "(").replace("]", ")").split())
+    where = "" if message.channel is None else f" in {message.channel}"
+    name = " ".join(f"{speaker}{where}".replace("[", "(").replace("]", ")").split())
     first, *more = f"{note}{message.text}".splitlines() or [""]
     return "\n".join((f"[{name}]: {first}", *(INDENT + line for line in more)))
 
@@ -115,7 +119,8 @@ async def last_life(
 async def names_of(store: EventStore, agent: Agent) -> frozenset[str]:
     """The keys of all names that the agent has or had."""
     renames = LogFilter(types=frozenset({"agent_renamed"}), seat=agent.seat)
-    facts = (decode(each.data).fact for each in await read_whole(store, 0, renames))
+    own = OwnLog(store, agent)
+    facts = (decode(each.data).fact for each in await read_whole(own, 0, renames))
     former = (getattr(fact, "previous", None) for fact in facts)
     known = (agent.id, agent.chosen_name, *former)
     return frozenset(name_key(name) for name in known if name)
@@ -126,9 +131,35 @@ async def _said_here(
 ) -> Sequence[MessageView]:
     """Delivered messages of its last session on this machine."""
     own = LogFilter(types=MESSAGE_TYPES, seat=agent.seat)
-    stored = await read_whole(store, agent.transcript_from, own)
+    stored = await read_whole(OwnLog(store, agent), agent.transcript_from, own)
     events = [decode(each.data) for each in shown_events(stored, show)]
-    return _told(agent, team, events, names)
+    said = _told(agent, team, events, names)
+    heard = await _heard_in_channels(store, team, agent, said, show)
+    return sorted((*said, *heard), key=lambda each: each.seq)
+
+
+async def _heard_in_channels(
+    store: EventStore, team: Team, agent: Agent, said: Sequence[MessageView], show: ShowEvent
+) -> list[MessageView]:
+    """The words of others in the channels in which the agent spoke, up to its last words there.
+
+    They were handed to it with its turns.
+    """
+    last_words = {each.channel: each.seq for each in said if each.channel is not None}
+    own = seats_of(agent)
+    heard: list[MessageView] = []
+    for channel, seq in last_words.items():
+        stored = await store.read(
+            after=agent.transcript_from,
+            before=seq,
+            limit=HEARD_MESSAGES_MAX,
+            where=LogFilter(types=MESSAGE_TYPES, channel=channel),
+            backwards=True,
+            bytes_max=TRANSCRIPT_BYTES_MAX,
+        )
+        of_others = (each for each in stored if each.seat not in own)
+        heard += (message_view(decode(each.data), team) for each in shown_events(of_others, show))
+    return heard
 
 
 async def own_messages(
@@ -137,7 +168,7 @@ async def own_messages(
     """The newest messages by the agent and to it alone up to a place in the log, in order."""
     names = await names_of(store, agent)
     own = LogFilter(types=MESSAGE_TYPES, seat=agent.seat)
-    newest = await store.read(
+    newest = await OwnLog(store, agent).read(
         after=0, limit=DIGEST_MESSAGES_MAX, where=own, backwards=True, before=upto + 1
     )
     events = [decode(each.data) for each in shown_events(reversed(newest), show)]
@@ -169,7 +200,8 @@ async def _said_elsewhere(
 ) -> Sequence[MessageView]:
     """Imported messages of its last session on another machine."""
     imported = LogFilter(types=frozenset({"message_imported"}), seat=agent.seat)
-    stored = shown_events(await read_whole(store, 0, imported), show)
+    found = await read_whole(OwnLog(store, agent), 0, imported)
+    stored = shown_events(found, show)
     copies = sorted(
         (copy for copy in _copies(stored) if _is_copy_of(agent, copy, names)),
         key=lambda copy: (copy.created_at, copy.id),
@@ -190,9 +222,9 @@ def _is_copy_of(agent: Agent, copy: MessageCopy, names: frozenset[str]) -> bool:
     return name_key(name) in names
 
 
-async def read_whole(store: EventStore, after: int, where: LogFilter) -> Sequence[Stored]:
+async def read_whole(log: ReadsLog, after: int, where: LogFilter) -> Sequence[Stored]:
     """All events of a kind after a place in the log."""
-    found = list(await store.read(after=after, limit=PAGE, where=where))
-    while found and (page := await store.read(after=found[-1].seq, limit=PAGE, where=where)):
+    found = list(await log.read(after=after, limit=PAGE, where=where))
+    while found and (page := await log.read(after=found[-1].seq, limit=PAGE, where=where)):
         found.extend(page)
     return found
