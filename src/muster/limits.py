@@ -512,5 +512,12 @@ LOOP_EVIDENCE_SECONDS: Final = 10.0
 """How often writes of a loop are noted that change nothing: an idle loop writes every few seconds,
 and the log need not grow with each."""
 
+INBOX_READ_SECONDS: Final = 60.0
+"""How long a message may lie unread in the inbox file of an agent that is awake inside its lead:
+then the lead is asked to hand it on. A model may be in the middle of long work."""
+
+ROUTED_MESSAGES_KEPT: Final = 32
+"""Messages of an agent whose way is remembered, the newest: a page of a chat shows few more."""
+
 FILE_RACE_SECONDS: Final = 5.0
 """How long after a write another program may still overwrite it with what it had read before."""

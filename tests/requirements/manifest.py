@@ -2475,6 +2475,12 @@ TALKING_TO_EACH = (
     Promise(
         "A message to an agent on files is in its inbox file once, despite concurrent writers.",
         {
+            "mirrors/inbox_file/test_teammates.py": [
+                "test_a_teammate_is_written_to_in_its_own_inbox_and_has_read_what_is_gone",
+                "test_what_nobody_reads_in_time_goes_through_the_lead_once",
+                "test_what_is_not_the_file_of_a_team_is_no_team",
+                "test_the_team_of_another_session_and_hostile_names_are_left_alone",
+            ],
             "mirrors/inbox_file/test_files.py": [
                 "test_a_message_is_written_then_delivered_and_read_when_it_is_marked",
                 "test_what_was_written_before_a_crash_is_recognised_and_only_recorded",

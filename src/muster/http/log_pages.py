@@ -8,7 +8,7 @@ from muster.http.routing import ApiCall
 from muster.http.types import Cursor, Query
 from muster.machines.events import FACTS
 from muster.machines.ids import ChannelId
-from muster.store.base import EVERYTHING, LogFilter, Stored
+from muster.store.base import EVERYTHING, SEQ_END, LogFilter, Stored
 from muster.views.access import ShowEvent, shown_events
 from muster.views.memory.own_log import ReadsLog
 
@@ -83,9 +83,8 @@ async def read_slice(
     With `before`, the log is read as if it ended there. `log` is a part of the log, else all of it.
     """
     store: ReadsLog = log or call.muster.store
-    last, show = call.muster.feed.last_seq, call.access.shown_event
-    if before is not None:
-        last = min(last, before - 1)
+    last = min(call.muster.feed.last_seq, SEQ_END if before is None else before - 1)
+    show = call.access.shown_event
 
     def keep(each: Stored) -> Stored | None:
         shown = show(each)

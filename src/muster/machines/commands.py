@@ -23,6 +23,7 @@ from muster.machines.vocabulary import (
     Awaits,
     Budget,
     DelegationMode,
+    DeliveryWay,
     FileChange,
     InterruptMode,
     Outcome,
@@ -660,6 +661,14 @@ class DeliverMessages(Command, frozen=True, kw_only=True):
     seat: SeatId
     upto: int
     channel: ChannelId | None = None
+
+
+class RouteMessage(Command, frozen=True, kw_only=True):
+    """A direct message took another way to its agent than the team's own inbox file."""
+
+    seat: SeatId
+    message: int
+    way: DeliveryWay
 
 
 class MarkRead(Command, frozen=True, kw_only=True):

@@ -25,6 +25,7 @@ from muster.machines.vocabulary import (
     Budget,
     Claim,
     DelegationMode,
+    DeliveryWay,
     FileChange,
     InterruptMode,
     Limit,
@@ -877,6 +878,16 @@ class MessagesDelivered(Fact, frozen=True, kw_only=True):
     seat: SeatId
     upto: int
     channel: ChannelId | None = None
+
+
+class MessageRouted(Fact, frozen=True, kw_only=True):
+    """A direct message took another way to its agent than the team's own inbox file."""
+
+    seat: SeatId
+    message: int
+    """Its place in the log."""
+
+    way: DeliveryWay
 
 
 # ── who may do what ───────────────────────────────────────────────────────────────────────────────

@@ -30,6 +30,7 @@ from muster.machines.vocabulary import (
     Budget,
     Claim,
     DelegationMode,
+    DeliveryWay,
     FaceVariant,
     Limit,
     Phase,
@@ -215,6 +216,13 @@ class DisputedReport(Record, frozen=True, kw_only=True):
     evidence: str
 
 
+class RoutedMessage(Record, frozen=True, kw_only=True):
+    """A direct message that took another way than the team's own inbox file."""
+
+    message: int
+    way: DeliveryWay
+
+
 class FormerSeat(Record, frozen=True, kw_only=True):
     """A seat that an agent had, and the part of the log in which it had it."""
 
@@ -327,6 +335,9 @@ class Agent(Record, frozen=True, kw_only=True):
 
     read: int = 0
     """The seq up to which it has acted on direct messages."""
+
+    routed: tuple[RoutedMessage, ...] = ()
+    """The ways of its newest direct messages that took another than its inbox file."""
 
     spoke: int = 0
     """The seq of its newest message outside of channels."""

@@ -258,6 +258,13 @@ class TurnState(StrEnum):
     WAITING = "WAITING"  # paused in mid-turn, still holding it
 
 
+class DeliveryWay(StrEnum):
+    """The way of a message to an agent that has no session of its own."""
+
+    TEAMMATE_INBOX = "teammate_inbox"  # the inbox file of a teammate inside Claude Code
+    LEAD = "lead"  # its lead was asked to hand it on
+
+
 class InterruptMode(StrEnum):
     """The effect of a human message on a turn in progress."""
 

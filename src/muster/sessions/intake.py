@@ -29,7 +29,7 @@ from muster.machines.turns.order import NO_HANDOFF
 from muster.machines.turns.table import active_turns
 from muster.machines.vocabulary import NOTHING_USED, Outcome, Usage
 from muster.sessions.approvals import Approvals
-from muster.sessions.markers import command_of
+from muster.sessions.markers import Markers
 from muster.sessions.prompt_state import PromptState, still_held
 from muster.sessions.tools import Toolbox, check_exists, member_named, only_channel
 from muster.sessions.turn_speech import TurnAct, TurnSpeech, ends_turn
@@ -386,25 +386,16 @@ class Intake:
     # ── markers ───────────────────────────────────────────────────────────────────────────────────
 
     async def _mark(self, name: str, body: str) -> None:
+        team, upto = self._dispatcher.team, self._told.taken_upto
+        markers = Markers(self._seat, self._session, hosts=self._hosts, answers_upto=upto)
         try:
-            command = self._meant(name, body)
+            command = markers.command(name, body, team)
         except (msgspec.DecodeError, ValueError) as malformed:
             await self._reject(f"[{name}]", f"is malformed: {malformed}")
         except NotFound as unknown:
             await self._reject(f"[{name}]", str(unknown))
         else:
             await self._send(command, marker=f"[{name}]")
-
-    def _meant(self, name: str, body: str) -> Command:
-        return command_of(
-            name,
-            body,
-            self._seat,
-            self._session,
-            team=self._dispatcher.team,
-            hosts=self._hosts,
-            answers_upto=self._told.taken_upto,
-        )
 
     async def _reject(self, marker: str, reason: str) -> None:
         await self._send(c.RejectMarker(seat=self._seat, marker=marker, reason=reason))

@@ -1,5 +1,7 @@
 """Markers in the output of a session: what the JSON after each of them asks for."""
 
+from typing import NamedTuple
+
 import msgspec
 
 from muster.errors import NotFound
@@ -36,39 +38,47 @@ class PassedOn(msgspec.Struct, frozen=True):
     text: str
 
 
-def command_of(
-    name: str,
-    body: str,
-    seat: SeatId,
-    session: SessionId,
-    *,
-    team: Team,
-    hosts: bool,
-    answers_upto: int,
-) -> Command:
-    """The command that a marker stands for, in a session of this seat.
+class Markers(NamedTuple):
+    """The markers of one session.
 
     With `hosts`, an agent that is registered gets a session of its own. A lead's report answers the
-    direct messages up to `answers_upto`. Raises `DecodeError` or
-    `ValueError` if the body is malformed.
+    direct messages up to `answers_upto`.
     """
-    if name == "AGENT_REGISTERED":
-        profile = msgspec.json.decode(body.encode(), type=Profile)
-        return c.RegisterAgent(profile=profile, session=session, hosted=hosts)
-    if name == "AGENT_REMEMBERS":
-        noted = msgspec.json.decode(body.encode(), type=Noted)
-        return c.Remember(seat=seat, text=noted.text)
-    if name == "AGENT_AWAKE":
-        awake = msgspec.json.decode(body.encode(), type=Awake)
-        return c.AnswerWakeCheck(seat=seat, session=session, name=awake.name, soul=awake.soul)
-    if name == "AGENT_SAYS":
-        return _passed_on(msgspec.json.decode(body.encode(), type=PassedOn), session, team)
-    report = msgspec.json.decode(body.encode(), type=Report)
-    return c.ReportStatus(agents=report.agents, session=session, answers_upto=answers_upto)
 
+    seat: SeatId
+    session: SessionId
+    hosts: bool
+    answers_upto: int
 
-def _passed_on(said: PassedOn, session: SessionId, team: Team) -> Command:
-    seat = team.names.get(name_key(said.name))
-    if seat is None:
-        raise NotFound(kind="agent", name=said.name)
-    return c.TellHuman(seat=seat, text=said.text, session=session)
+    def command(self, name: str, body: str, team: Team) -> Command:
+        """The command that a marker stands for.
+
+        Raises `DecodeError` or `ValueError` if the body is malformed, `NotFound` for words of an
+        agent that the team does not have.
+        """
+        data = body.encode()
+        match name:
+            case "AGENT_REGISTERED":
+                profile = msgspec.json.decode(data, type=Profile)
+                return c.RegisterAgent(profile=profile, session=self.session, hosted=self.hosts)
+            case "AGENT_REMEMBERS":
+                noted = msgspec.json.decode(data, type=Noted)
+                return c.Remember(seat=self.seat, text=noted.text)
+            case "AGENT_AWAKE":
+                awake = msgspec.json.decode(data, type=Awake)
+                return c.AnswerWakeCheck(
+                    seat=self.seat, session=self.session, name=awake.name, soul=awake.soul
+                )
+            case "AGENT_SAYS":
+                return self._passed_on(msgspec.json.decode(data, type=PassedOn), team)
+            case _:
+                report = msgspec.json.decode(data, type=Report)
+                return c.ReportStatus(
+                    agents=report.agents, session=self.session, answers_upto=self.answers_upto
+                )
+
+    def _passed_on(self, said: PassedOn, team: Team) -> Command:
+        seat = team.names.get(name_key(said.name))
+        if seat is None:
+            raise NotFound(kind="agent", name=said.name)
+        return c.TellHuman(seat=seat, text=said.text, session=self.session)

@@ -8,6 +8,7 @@ from typing import Final
 
 from muster.machines.events import AgentMessage, Event, MessageImported, UserMessage
 from muster.machines.state import Agent
+from muster.machines.vocabulary import DeliveryWay
 from muster.views.answers.messages import Delivery, MessageDocument
 
 THREAD_MESSAGES: Final = 100
@@ -33,6 +34,10 @@ def message_document(event: Event, agent: Agent) -> MessageDocument:
     if isinstance(fact, MessageImported):
         return _from_elsewhere(event.seq, fact)
     assert isinstance(fact, UserMessage)
+    return _to_agent(event, fact, agent)
+
+
+def _to_agent(event: Event, fact: UserMessage, agent: Agent) -> MessageDocument:
     return MessageDocument(
         seq=event.seq,
         type="message",
@@ -43,6 +48,7 @@ def message_document(event: Event, agent: Agent) -> MessageDocument:
         server_session_id=event.session_id,
         created_at=event.ts,
         delivery=_delivery(event.seq, agent),
+        way=_way(event.seq, agent),
         channel=fact.channel,
     )
 
@@ -60,6 +66,10 @@ def _from_elsewhere(seq: int, fact: MessageImported) -> MessageDocument:
         created_at=copy.created_at,
         channel=copy.channel,
     )
+
+
+def _way(seq: int, agent: Agent) -> DeliveryWay | None:
+    return next((each.way for each in agent.routed if each.message == seq), None)
 
 
 def _delivery(seq: int, agent: Agent) -> Delivery:

@@ -1,16 +1,19 @@
 """Agents of a lead in sessions of their own: born by the lead's word, run by muster."""
 
 import pytest
+from msgspec.structs import replace
 
 from muster import limits
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import LEAD_SEAT, SeatId, SessionId, agent_actor, person
 from muster.machines.kernel.fold import evolve
+from muster.machines.kernel.sentences import sentence
 from muster.machines.state import Team
 from muster.machines.vocabulary import (
     Authority,
     Budget,
+    DeliveryWay,
     Outcome,
     ReadRule,
     RunMode,
@@ -72,6 +75,23 @@ def test_the_lead_passes_on_the_words_of_agents_inside_its_session_only() -> Non
     scene.connected("pm")
     foreign = c.TellHuman(seat=scene.seat("pm"), text="x", session=lead)
     scene.refuse(foreign, "not_the_authority")
+
+
+def test_the_way_of_a_message_is_on_record_and_the_newest_ways_are_known() -> None:
+    scene = seated(Status.ALIVE)
+    said = c.SendMessage(text="hello", speaker_name="Marcus", seat=SEAT)
+    message = scene.do(said)[0].seq
+    for way in DeliveryWay:
+        routed = c.RouteMessage(seat=SEAT, message=message, way=way)
+        [event] = scene.do(routed)
+        assert f"message {message} went to Lyra through its" in sentence(event, scene.team)
+        assert scene.do(routed) == []
+    assert [each.way for each in at(scene).routed] == [DeliveryWay.LEAD]
+    scene.refuse(replace(routed, message=message + 1), "not_found")
+    for _ in range(limits.ROUTED_MESSAGES_KEPT):
+        message = scene.do(said)[0].seq
+        scene.do(replace(routed, message=message))
+    assert len(at(scene).routed) == limits.ROUTED_MESSAGES_KEPT
 
 
 def test_an_agent_has_the_budget_of_its_lead() -> None:

@@ -26,6 +26,7 @@ from muster.machines.vocabulary import (
     Awaits,
     Budget,
     DelegationMode,
+    DeliveryWay,
     FileChange,
     Outcome,
     Remark,
@@ -257,6 +258,8 @@ def _about(seat: SeatId) -> Iterator[Command]:
     yield c.DismissAgent(seat=seat)
     yield c.RestoreAgent(seat=seat)
     yield c.FreeSeat(seat=seat)
+    for way in DeliveryWay:
+        yield c.RouteMessage(seat=seat, message=1, way=way)
     yield c.ReportUsage(seat=seat, usage=e.Usage(cost_usd=1.0))
     yield c.CheckAgent(seat=seat)
     yield c.CheckSession(seat=seat)

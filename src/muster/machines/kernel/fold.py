@@ -182,6 +182,7 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.MessagesReturned: unanswered.messages_returned,
     e.MessagesUnanswered: unanswered.messages_unanswered,
     e.MessagesDelivered: message_fold.messages_delivered,
+    e.MessageRouted: message_fold.message_routed,
     e.TokenIssued: tokens.token_issued,
     e.TokenRevoked: tokens.token_revoked,
     e.DelegationStarted: delegation_fold.delegation_started,

@@ -15,6 +15,7 @@ from muster.machines.vocabulary import (
     Answered,
     ApprovalScope,
     Claim,
+    DeliveryWay,
     Machine,
     Taken,
     Usage,
@@ -300,6 +301,11 @@ def _why_it_rests(fact: e.ChannelRested) -> str:
     return _clip(fact.reason) if fact.reason else f"{fact.idle_rounds} silent rounds"
 
 
+_WAYS = {
+    DeliveryWay.TEAMMATE_INBOX: "through its own inbox inside Claude Code",
+    DeliveryWay.LEAD: "through its lead",
+}
+
 _CLAIMS = {
     Claim.PERSON: "{by} chose {who} as the next speaker in {channel}",
     Claim.HANDOFF: "{by} handed the turn in {channel} to {who}",
@@ -443,6 +449,7 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
         f"{_who(t, f.seat)} has left its messages unanswered twice" + _because(f.reason)
     ),
     e.MessagesRead: lambda f, t: f"{_who(t, f.seat)} has acted on its messages",
+    e.MessageRouted: lambda f, t: f"message {f.message} went to {_who(t, f.seat)} {_WAYS[f.way]}",
     e.MessagesDelivered: lambda f, t: (
         f"{_who(t, f.seat)} received its messages{f' in {f.channel}' if f.channel else ''}"
     ),

@@ -146,6 +146,7 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.PostMessage: turns.post_message,
     c.Speak: turns.speak,
     c.TellHuman: messages.tell_human,
+    c.RouteMessage: messages.route_message,
     c.SendMessage: messages.send_message,
     c.MarkRead: messages.mark_read,
     c.DeliverMessages: messages.deliver_messages,

@@ -2,11 +2,12 @@
 
 from msgspec.structs import replace
 
+from muster.limits import ROUTED_MESSAGES_KEPT
 from muster.machines import events as e
 from muster.machines.events import Event
 from muster.machines.ids import SeatId, is_person
 from muster.machines.maps import put
-from muster.machines.state import Agent, Channel, Spent, Team
+from muster.machines.state import Agent, Channel, RoutedMessage, Spent, Team
 from muster.machines.turns.folding import with_agent, with_channel
 from muster.machines.turns.table import seconds, timeout_of
 from muster.machines.turns.to_person import told_directly, told_in_channel
@@ -60,6 +61,14 @@ def _said(channel: Channel, seq: int, by: SeatId | None) -> Channel:
 
 def messages_read(team: Team, event: Event, fact: e.MessagesRead) -> Team:
     agent = answered(team.agents[fact.seat], fact.upto)
+    return with_agent(team, event, agent)
+
+
+def message_routed(team: Team, event: Event, fact: e.MessageRouted) -> Team:
+    agent = team.agents[fact.seat]
+    others = tuple(each for each in agent.routed if each.message != fact.message)
+    new = RoutedMessage(message=fact.message, way=fact.way)
+    agent = replace(agent, routed=(*others, new)[-ROUTED_MESSAGES_KEPT:])
     return with_agent(team, event, agent)
 
 

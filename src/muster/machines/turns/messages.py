@@ -96,6 +96,16 @@ def deliver_messages(team: Team, command: c.DeliverMessages, now: datetime) -> S
     return (e.MessagesDelivered(seat=agent.seat, upto=upto, channel=command.channel),)
 
 
+def route_message(team: Team, command: c.RouteMessage, now: datetime) -> Sequence[Fact]:
+    """Record the way of a message, once for each way."""
+    agent = team.agent(command.seat)
+    if not 0 < command.message <= agent.last_message:
+        raise NotFound(kind="message", name=str(command.message))
+    if any((each.message, each.way) == (command.message, command.way) for each in agent.routed):
+        return ()
+    return (e.MessageRouted(seat=agent.seat, message=command.message, way=command.way),)
+
+
 def mark_read(team: Team, command: c.MarkRead, now: datetime) -> Sequence[Fact]:
     """Record messages as read."""
     return read_upto(team.agent(command.seat), command.upto)

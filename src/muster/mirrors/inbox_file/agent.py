@@ -2,7 +2,10 @@
 
 A message is on record as delivered when it stands in the file. After a crash in between it is found
 there, by its place in the log, and is not written again. Where the file is broken the message goes
-to the lead, who hands it on; where there is no lead, it waits until the file is well.
+to the lead, who hands it on; where there is no lead, it waits until the file is well. The lead is
+also asked when an agent inside its session is awake and nobody reads the file.
+
+The file of a teammate inside Claude Code (`teammates.py`) is emptied when it is read.
 
 Surprising: an agent's inbox may lose what we wrote to somebody who read before and writes after us.
 For some seconds that is noticed and put right. What is gone later was taken away by its reader.
@@ -13,11 +16,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from muster.errors import NoLead, Refused, Repeated
-from muster.limits import FILE_RACE_SECONDS
-from muster.machines.commands import DeliverMessages, MarkRead, SendMessage
+from muster.limits import FILE_RACE_SECONDS, INBOX_READ_SECONDS
+from muster.machines.commands import DeliverMessages, MarkRead, RouteMessage, SendMessage
 from muster.machines.events import Event, UserMessage
 from muster.machines.ids import SeatId
 from muster.machines.state import Agent
+from muster.machines.vocabulary import Authority, DeliveryWay
 from muster.mirrors.inbox_file.format import (
     Entry,
     Items,
@@ -44,9 +48,12 @@ WRITING: Final = "writing"
 class _Posted:
     """A message of ours that is not marked as read."""
 
-    def __init__(self, timestamp: str, until: float) -> None:
+    def __init__(self, timestamp: str, until: float, since: float) -> None:
         self.timestamp = timestamp
         self.until = until
+        self.since = since
+        """When it was written, or first seen unread after a restart."""
+
         self.again = 0
 
 
@@ -54,10 +61,20 @@ class AgentInbox:
     """One agent's inbox file."""
 
     def __init__(
-        self, file: InboxFile, store: EventStore, seat: SeatId, former: InboxFile | None = None
+        self,
+        file: InboxFile,
+        store: EventStore,
+        seat: SeatId,
+        former: InboxFile | None = None,
+        *,
+        of_teammate: bool = False,
     ) -> None:
-        """Nothing is read or written yet. `former` is the file that the agent had before."""
+        """Nothing is read or written yet. `former` is the file that the agent had before.
+
+        `of_teammate` says that the file is of Claude Code.
+        """
         self._file = file
+        self._of_teammate = of_teammate
         self._former = former
         self._store = store
         self._seat = seat
@@ -74,18 +91,23 @@ class AgentInbox:
     def _agent(self) -> Agent:
         return self._file.team.agents[self._seat]
 
-    async def step(self) -> None:
-        """Write what is missing, and take in what is marked as read."""
+    async def step(self) -> float | None:
+        """Write what is missing, and take in what is marked as read.
+
+        Returns after how many seconds to look again, while a message lies unread.
+        """
         async with self._lock:
             await self._move()
             await self._deliver()
             try:
                 await self._file.restore_late_writes()
                 items = await self._file.read() or []
-                await self._write_again(items)
+                if not self._of_teammate:
+                    await self._write_again(items)
             except OSError:
-                return  # whoever writes the next message says so
+                return None  # whoever writes the next message says so
             await self._take_in(items)
+            return await self._relay_unread(items)
 
     async def _deliver(self) -> None:
         self._file.is_waiting = False
@@ -119,9 +141,10 @@ class AgentInbox:
                 return
         else:
             self._file.clear(WRITING)
-            posted = await self._ledger()
-            until = self._file.monotonic() + FILE_RACE_SECONDS
-            posted[event.seq] = _Posted(str(entry["timestamp"]), until)
+            posted, now = await self._ledger(), self._file.monotonic()
+            posted[event.seq] = _Posted(str(entry["timestamp"]), now + FILE_RACE_SECONDS, now)
+            if self._of_teammate:
+                await self._note_way(event.seq, DeliveryWay.TEAMMATE_INBOX)
         await self._file.send(DeliverMessages(seat=self._seat, upto=event.seq), cause=event.seq)
 
     async def _route(self, event: Event, trouble: str) -> bool:
@@ -144,7 +167,41 @@ class AgentInbox:
             await self._file.warn(WRITING, f"{trouble}; the lead cannot be told: {error}")
             return False
         await self._file.warn(WRITING, f"{trouble}; the lead is asked to hand messages on")
+        await self._note_way(event.seq, DeliveryWay.LEAD)
         return True
+
+    async def _note_way(self, seq: int, way: DeliveryWay) -> None:
+        await self._file.send(RouteMessage(seat=self._seat, message=seq, way=way), cause=seq)
+
+    async def _relay_unread(self, items: Items) -> float | None:
+        """Have the lead hand on what an agent that is awake in its session has not read in time.
+
+        Returns after how many seconds the next message is due.
+        """
+        agent, lead = self._agent, self._file.team.lead
+        if agent.authority is not Authority.LEAD or not agent.present:
+            return None  # it finds its messages when it wakes
+        if lead is None or not lead.present:
+            return None
+        now, unread = self._file.monotonic(), {mark_of(each) for each in items if not is_read(each)}
+        lying = {
+            seq: each
+            for seq, each in sorted((await self._ledger()).items())
+            if (seq, each.timestamp) in unread
+        }
+        for seq, each in lying.items():
+            if now - each.since >= INBOX_READ_SECONDS:
+                each.since = now
+                await self._relay(seq, each)
+        pauses = (each.since + INBOX_READ_SECONDS - now for each in lying.values())
+        return min(pauses, default=None)
+
+    async def _relay(self, seq: int, posted: _Posted) -> None:
+        """Ask the lead to hand one message on, and take it out of the file: it comes once."""
+        for event in await self._messages(seq - 1, seq):
+            if await self._route(event, f"{self._file.path}: nobody has read message {seq}"):
+                await self._file.change(removing({(seq, posted.timestamp)}))
+                del (await self._ledger())[seq]
 
     async def _write_again(self, items: Items) -> None:
         """Write again what somebody has overwritten who had not read it."""
@@ -179,6 +236,10 @@ class AgentInbox:
                 await former.change(removing(marks))
         except OSError as error:
             await self._file.report(f"{former.path}: {error.strerror or error}; it is not emptied")
+        if self._of_teammate:  # what is not in such a file counts as read
+            for seq in sorted(posted):
+                for event in await self._messages(seq - 1, seq):
+                    await self._post(event)
 
     async def _ledger(self) -> dict[int, _Posted]:
         """The messages that are unread in the file; after a restart, from the log."""
@@ -187,14 +248,17 @@ class AgentInbox:
             after, upto = self._agent.read, self._agent.delivered
             while after < upto and (page := await self._messages(after, upto)):
                 for event in page:
-                    self._posted[event.seq] = _Posted(str(_entry_of(event)["timestamp"]), 0.0)
+                    at = str(_entry_of(event)["timestamp"])
+                    self._posted[event.seq] = _Posted(at, 0.0, self._file.monotonic())
                 after = page[-1].seq
         return self._posted
 
     async def _take_in(self, items: Items) -> None:
         """Put on record up to where the agent has marked messages as read."""
         posted = await self._ledger()
-        ours: dict[int, bool] = {}
+        ours = dict.fromkeys(posted, True) if self._of_teammate else {}  # what is gone was read
+        if self._of_teammate:
+            ours |= {mark[0]: False for mark in map(mark_of, items) if mark and mark[0] in ours}
         for item in items:
             mark = mark_of(item)
             if mark is not None and mark[0] in posted and posted[mark[0]].timestamp == mark[1]:

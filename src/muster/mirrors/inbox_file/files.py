@@ -8,6 +8,7 @@ Nothing is made or watched before somebody is there who lives on files.
 """
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -19,12 +20,14 @@ from muster.engine.reactors import Runner
 from muster.limits import FILE_POLL_SECONDS
 from muster.machines import events as e
 from muster.machines.events import Event
-from muster.machines.ids import SeatId
+from muster.machines.ids import SeatId, name_key
 from muster.machines.state import Agent, Team
+from muster.machines.vocabulary import Authority
 from muster.mirrors.inbox_file.agent import AgentInbox
 from muster.mirrors.inbox_file.format import inbox_path
 from muster.mirrors.inbox_file.human import HumanInbox
 from muster.mirrors.inbox_file.link import InboxFile, uses_inbox_file
+from muster.mirrors.inbox_file.teammates import teammate_inboxes
 from muster.mirrors.watch import FileWatcher
 from muster.store.base import EventStore
 
@@ -60,6 +63,9 @@ class InboxFiles:
         self._replies: HumanInbox | None = None
         self._came = asyncio.Event()
         self._watching: FileWatcher | None = None
+        self._teammates: Mapping[str, Path] = {}
+        """Inbox files of teammates inside the lead, by the keys of their names."""
+
         self._tasks: asyncio.TaskGroup | None = None
 
     async def run(self) -> None:
@@ -118,13 +124,14 @@ class InboxFiles:
             await self._came.wait()
 
     def _desk(self, agent: Agent, name: str) -> AgentInbox:
-        desk, path = self._desks.get(agent.seat), inbox_path(self._folder, name)
+        native = self._teammates.get(name_key(name)) if agent.authority is Authority.LEAD else None
+        desk, path = self._desks.get(agent.seat), native or inbox_path(self._folder, name)
         if desk is None or desk.file.path != path:
             former = None if desk is None else desk.file
             if former is not None:  # the agent has another name now, and another file
                 self._following.pop(agent.seat).cancel()
             file = InboxFile(self._dispatcher, self._clock, path, agent.seat)
-            desk = AgentInbox(file, self._store, agent.seat, former=former)
+            desk = AgentInbox(file, self._store, agent.seat, former, of_teammate=native is not None)
             self._desks[agent.seat] = desk
             self._following[agent.seat] = self._start(desk)
         return desk
@@ -139,10 +146,23 @@ class InboxFiles:
         """Look at every file each second: a notification can be missed, a step may have to wait."""
         while True:
             await self._clock.sleep(FILE_POLL_SECONDS)
+            await self._find_teammates()
             if self._replies is not None:
                 self._replies.file.poll()
             for desk in tuple(self._desks.values()):
                 desk.file.poll()
+
+    async def _find_teammates(self) -> None:
+        """Look for the teammates inside the lead; an agent among them is written to there."""
+        team = self._dispatcher.team
+        lead = team.lead
+        session = team.sessions.get(lead.session) if lead and lead.session else None
+        found: Mapping[str, Path] = {}
+        if session is not None and session.pid is not None:
+            found = await asyncio.to_thread(teammate_inboxes, session.pid, session.id)
+        if found != self._teammates:
+            self._teammates = found
+            self._came.set()
 
     def _note(self, commit: Commit) -> None:
         if any(event.type in _COMING for event in commit.events):

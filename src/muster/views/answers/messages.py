@@ -8,7 +8,13 @@ import msgspec
 
 from muster.machines.documents import Handover
 from muster.machines.ids import ChannelId, SeatId, SessionId
-from muster.machines.vocabulary import AttachedFile, FaceVariant, InterruptMode, TurnState
+from muster.machines.vocabulary import (
+    AttachedFile,
+    DeliveryWay,
+    FaceVariant,
+    InterruptMode,
+    TurnState,
+)
 from muster.views.answers import Recorded, View
 
 
@@ -148,6 +154,9 @@ class MessageDocument(View, frozen=True, kw_only=True, omit_defaults=True):
     """How far a message to the agent has come. A message by the agent has none, nor has a message
     of another machine.
     """
+
+    way: DeliveryWay | None = None
+    """The way to an agent without a session of its own, where that was not its inbox file."""
 
     channel: ChannelId | None = None
     """The channel, unless it was for the human alone."""

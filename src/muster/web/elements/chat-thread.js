@@ -15,6 +15,7 @@ const TYPES = new Set([
   "agent_message",
   "messages_delivered",
   "messages_read",
+  "message_routed",
   "message_imported",
 ]);
 const RELOAD_MS = 150;
@@ -138,7 +139,7 @@ class ChatThread extends Part {
       messages,
       ({ seq }) => seq,
       (message) => this.#bubble(message),
-      (bubble, message) => setText(bubble.delivery, DELIVERY[message.delivery] ?? ""),
+      (bubble, message) => setText(bubble.delivery, delivery(message)),
     );
     if (!messages.length)
       this.log.replaceChildren(
@@ -224,6 +225,14 @@ class ChatThread extends Part {
 }
 
 const DELIVERY = { accepted: "accepted", delivered: "delivered", read: "read" };
+const WAY = {
+  teammate_inbox: "through its inbox inside Claude Code",
+  lead: "through the lead, who was asked to hand it on",
+};
+
+function delivery({ delivery: state, way }) {
+  return [DELIVERY[state], WAY[way]].filter(Boolean).join(" ");
+}
 
 function fold(text) {
   text.classList.add("folded");
