@@ -59,10 +59,7 @@ class Intake:
         partials: Partials | None = None,
         hosts: bool = False,
     ) -> None:
-        """Act for this seat until the session ends.
-
-        With `hosts`, agents that it registers as the lead get sessions of their own.
-        """
+        """Act for this seat until the session ends; `hosts` as in `markers.py`."""
         self._hosts = hosts
         self._approvals = approvals
         self._partials = partials
@@ -386,10 +383,9 @@ class Intake:
     # ── markers ───────────────────────────────────────────────────────────────────────────────────
 
     async def _mark(self, name: str, body: str) -> None:
-        team, upto = self._dispatcher.team, self._told.taken_upto
-        markers = Markers(self._seat, self._session, hosts=self._hosts, answers_upto=upto)
+        markers = Markers(self._seat, self._session, self._hosts, self._told.taken_upto)
         try:
-            command = markers.command(name, body, team)
+            command = markers.command(name, body, self._dispatcher.team)
         except (msgspec.DecodeError, ValueError) as malformed:
             await self._reject(f"[{name}]", f"is malformed: {malformed}")
         except NotFound as unknown:

@@ -40,7 +40,7 @@ _DOLLARS: Final = (("opus", 5e-6), ("haiku", 1e-6), ("", 3e-6))
 
 
 class SpentSoFar:
-    """What the present piece of work has used."""
+    """The usage of the present piece of work."""
 
     def __init__(self) -> None:
         """Begin before the first message."""
