@@ -1909,6 +1909,13 @@ SUPERVISION = (
                 "test_a_program_that_exits_while_a_person_holds_its_turn_is_heard_at_the_release",
                 "test_the_words_of_a_program_that_dies_while_its_turn_is_held_are_on_record",
             ],
+            "runtimes/claude/test_commands.py": [
+                "test_a_command_is_a_word_that_the_program_knows",
+            ],
+            "acceptance/claude/test_commands.py": [
+                "test_commands_are_run_and_not_told_to_the_model",
+                "test_tools_are_among_the_logs",
+            ],
             "acceptance/claude/test_paused_turns.py": [
                 "test_a_person_interrupts_the_holder_which_goes_on_with_the_message_at_the_release",
                 "test_a_tool_call_is_interrupted_and_a_release_at_once_does_not_lose_the_message",

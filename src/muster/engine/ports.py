@@ -401,6 +401,10 @@ class SessionHandle(Protocol):
         """End it without asking."""
         ...
 
+    def is_command(self, text: str) -> bool:
+        """Whether a text is a command to the program, which takes it as it is."""
+        ...
+
     async def send_prompt(self, text: str) -> bool:
         """Send a long-lived program one more prompt; false if it takes no more."""
         ...

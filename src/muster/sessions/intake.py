@@ -27,7 +27,7 @@ from muster.machines.spending import implausible
 from muster.machines.state import Agent
 from muster.machines.turns.order import NO_HANDOFF
 from muster.machines.turns.table import active_turns
-from muster.machines.vocabulary import NOTHING_USED, Outcome, Usage
+from muster.machines.vocabulary import NOTHING_USED, Outcome
 from muster.sessions.approvals import Approvals
 from muster.sessions.markers import Markers
 from muster.sessions.prompt_state import PromptState, still_held
@@ -35,6 +35,8 @@ from muster.sessions.tools import Toolbox, check_exists, member_named, only_chan
 from muster.sessions.turn_speech import TurnAct, TurnSpeech, ends_turn
 
 log = logging.getLogger(__name__)
+
+Sign = ports.Working | ports.SessionActivity | ports.PromptAccepted | ports.Spending
 
 ATTEMPTS: Final = 2
 """How often a command is tried before it is set aside."""
@@ -291,11 +293,6 @@ class Intake:
         )
         await self._send(report)
 
-    async def _spend(self, usage: Usage) -> None:
-        """Count what the present work has used; what cannot be is left to its result."""
-        if not implausible(usage):
-            await self._send(c.ReportSpending(session=self._session, usage=usage))
-
     async def _end_forgotten_turn(self, channel: ChannelId, result: ports.Result) -> None:
         """End a turn whose work is done and that the agent did not end."""
         if self._speech.has_ended(channel):
@@ -326,10 +323,7 @@ class Intake:
         if words:
             await self._say(words, channel)
 
-    async def _see(
-        self,
-        said: ports.Working | ports.SessionActivity | ports.PromptAccepted | ports.Spending,
-    ) -> None:
+    async def _see(self, said: Sign) -> None:
         """Handle a sign of activity: renew the turn, or record the activity."""
         if isinstance(said, ports.Working):
             for channel in list(active_turns(self._dispatcher.team, self._agent)):
@@ -337,7 +331,8 @@ class Intake:
         elif isinstance(said, ports.PromptAccepted):
             await self._take(said)
         elif isinstance(said, ports.Spending):
-            await self._spend(said.usage)
+            if not implausible(said.usage):  # else the result tells
+                await self._send(c.ReportSpending(session=self._session, usage=said.usage))
         else:
             activity = c.ReportActivity(
                 session=self._session,

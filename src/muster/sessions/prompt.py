@@ -213,7 +213,9 @@ class Prompter:
             if found is None:
                 await news.wait()
                 continue
-            text = prompt_for(found, goes_on=told.resumes(found.channel, found.epoch))
+            text = typed_command(found)
+            if not session.is_command(text):
+                text = prompt_for(found, goes_on=told.resumes(found.channel, found.epoch))
             turns, words = _turns([found]), human_text_of([found])
             upto = _direct_upto(deliveries)
             prompt = told.send(text, turns, words, about=found.channel, upto=upto)
@@ -327,6 +329,12 @@ def prompt_for(found: Next, *, goes_on: bool = False) -> str:
         lines.append(NEW_MESSAGES)
     lines.extend(prompt_line(each) for each in found.messages)
     return "\n".join(lines)
+
+
+def typed_command(found: Next) -> str:
+    """The text that a person sends an agent directly and alone, if it begins as a command does."""
+    said = found.messages[0] if len(found.messages) == 1 and found.channel is None else None
+    return said.text.strip() if said is not None and said.by_human and said.text[0] == "/" else ""
 
 
 def _number(found: Next) -> str:

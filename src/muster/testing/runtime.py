@@ -125,6 +125,10 @@ class ScriptedSession:
         if step.exit is not None:
             self.exit(step.exit)
 
+    def is_command(self, text: str) -> bool:
+        """A prompt is never a command to this kind of program."""
+        return False
+
     async def interrupt(self) -> None:
         """Handle an interrupt as the script says."""
         step = self._script.take(Interrupts, seat=self.launch.agent.seat)

@@ -26,7 +26,14 @@ from muster.settings.agents import AGENTS
 from muster.store.base import LogFilter
 from muster.store.reading import LogReader
 from muster.views.answers.agents import OutputView
-from muster.views.run.output import OUTPUT, OutputFilter, view_output
+from muster.views.run.output import (
+    ACTIVITY,
+    OUTPUT,
+    WORK,
+    OutputFilter,
+    view_output,
+    view_work,
+)
 
 SHOWN: Final = 100
 PAGE: Final = 64
@@ -63,7 +70,7 @@ def logs(
     as_json: bool,
     name: str,
 ) -> None:
-    """Show the output of an agent's sessions.
+    """Show the output of an agent's sessions, and the tools that they use.
 
     Only --follow needs a running server. Each line begins with its time; a ! after the time marks
     standard error. The log has only an excerpt of large outputs; the files beside it have all.
@@ -99,13 +106,13 @@ def _newest(
     reader: LogReader, seat: SeatId, lines: int, last: int, asked: OutputFilter
 ) -> list[OutputView]:
     """The newest pieces of output that hold that many lines, in order."""
-    where = LogFilter(types=frozenset({OUTPUT}), seat=seat)
+    where = LogFilter(types=frozenset({OUTPUT, ACTIVITY}), seat=seat)
     found: list[OutputView] = []
     count, limit = 0, PAGE
     while count < lines:
         # there is no reading backwards from a place: read more, and take what is further back
         page = reader.read(after=0, limit=limit, where=where, backwards=True)
-        pieces = [view_output(each.data) for each in page if each.seq <= last]
+        pieces = [_piece(each.type, each.data) for each in page if each.seq <= last]
         found = [each for each in pieces if asked.wants(each)]
         count = sum(_lines(each) for each in found)
         is_past = asked.since is not None and pieces and pieces[-1].ts < asked.since
@@ -113,6 +120,10 @@ def _newest(
             break
         limit *= 4
     return _as_many(found, lines)
+
+
+def _piece(kind: str, data: bytes) -> OutputView:
+    return view_work(data) if kind == ACTIVITY else view_output(data)
 
 
 def _as_many(newest_first: Sequence[OutputView], lines: int) -> list[OutputView]:
@@ -136,8 +147,10 @@ def _follow(home: Path, agent: str, after: int, shown: "_Printer", asked: Output
 
     try:
         with Client(home=home) as client:
-            for event in client.events(after=after, types=(OUTPUT,), agent=agent):
-                if event.type == OUTPUT and asked.wants(piece := view_output(event.data)):
+            for event in client.events(after=after, types=(OUTPUT, ACTIVITY), agent=agent):
+                if event.type not in (OUTPUT, ACTIVITY):
+                    continue
+                if asked.wants(piece := _piece(event.type, event.data)):
                     shown.show(piece)
     except KeyboardInterrupt:
         return
@@ -180,9 +193,9 @@ class _Printer:
         at = paint(
             f"{piece.ts.astimezone():%H:%M:%S}{'!' if error else ' '} ", Tone.DIM, self._look
         )
+        tone = Tone.BAD if error else Tone.DIM if piece.stream == WORK else Tone.PLAIN
         for line in piece.text.split("\n")[skip:]:
-            told = clean(line.expandtabs())
-            yield at + (paint(told, Tone.BAD, self._look) if error else told)
+            yield at + paint(clean(line.expandtabs()), tone, self._look)
 
 
 def size(count: int) -> str:

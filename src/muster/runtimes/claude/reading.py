@@ -80,9 +80,8 @@ class MessageReader:
         self.fault = ""
         """Why work with the model server is impossible, once it is."""
 
-        self.retry_after_s = 0.0
-        """How long the model server then asks to wait."""
-
+        self.retry_after_s = 0.0  # how long the model server then asks to wait
+        self.commands: tuple[str, ...] = ()  # the slash commands that the program has named
         self._prose = Prose(budget)
         self._spent = SpentSoFar()
         self._now = now
@@ -282,6 +281,7 @@ class MessageReader:
     def _init(self, data: Input) -> Iterator[SessionReport]:
         """The beginning of a piece of work: which conversation it is, and what did not load."""
         self.conversation = str(data.get("session_id") or self.conversation)
+        self.commands = tuple(map(str, data.get("slash_commands") or ()))
         for error in data.get("plugin_errors") or ():
             text = f"a plugin of Claude Code does not load: {compact(error)}"
             self._printed.append(f"{text}\n")

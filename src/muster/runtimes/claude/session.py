@@ -5,11 +5,11 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import cast
 
-from claude_agent_sdk import ClaudeSDKClient, ClaudeSDKError, Message
+from claude_agent_sdk import ClaudeSDKClient, ClaudeSDKError, Message, PermissionMode
 
-from muster.engine.ports import Exit, SessionReport, Working
+from muster.engine.ports import Exit, PromptAccepted, Result, SessionReport, Working
 from muster.engine.tasks import TaskOwner
 from muster.limits import (
     AGENT_CONNECT_SECONDS,
@@ -17,7 +17,8 @@ from muster.limits import (
     AGENT_PULSE_SECONDS,
     EXIT_REASON_CHARS_MAX,
 )
-from muster.machines.vocabulary import Outcome, Urgency
+from muster.machines.vocabulary import Outcome, Taken, Urgency
+from muster.runtimes.claude.commands import MODEL, SlashCommand, slash_command
 from muster.runtimes.claude.memory import Memory, remember
 from muster.runtimes.claude.reading import MessageReader
 from muster.runtimes.claude.silence import SilenceTimer
@@ -31,9 +32,6 @@ from muster.runtimes.process.pipes import OutputStream
 from muster.runtimes.process.session import ProcessSession
 from muster.runtimes.process.spawn import SpawnedProgram
 from muster.runtimes.prompted.session import NotUp
-
-COMMANDS: Final = ("/compact",)
-"""Prompts that are commands to the program, and not meant for its model."""
 
 log = logging.getLogger(__name__)
 
@@ -124,6 +122,10 @@ class ClaudeSession(ProcessSession):
             self._asked = self._asked or INTERRUPTED
             await self.kill()
 
+    def is_command(self, text: str) -> bool:
+        """Whether it is a slash command that the program has."""
+        return slash_command(text, self._reader.commands) is not None
+
     async def send_prompt(self, text: str) -> bool:
         """Hand it one more thing to do, unless it finishes."""
         if (
@@ -136,14 +138,38 @@ class ClaudeSession(ProcessSession):
         sound = text.encode("utf-8", "replace").decode()  # half a character is nothing in JSON
         self._prompt_count += 1
         number = _number(self._session, self._prompt_count)
+        command = slash_command(sound, self._reader.commands)
+        if command is not None and command.is_setting:
+            self._beside.start(self._set(command, sound))
+            return True
         self._reader.prompts.tell(number, sound)
-        whole, self._deferred_prompt = f"{self._deferred_prompt}{sound}", ""
+        if command is None:
+            sound, self._deferred_prompt = f"{self._deferred_prompt}{sound}", ""
         try:
-            await self._client.query(_one(_user_message(number, whole)))
+            await self._client.query(_one(_user_message(number, sound, is_command=bool(command))))
         except ClaudeSDKError:
             self._reader.prompts.become(number, "cancelled")
             return False
         return True
+
+    async def _set(self, command: SlashCommand, text: str) -> None:
+        """Change the model or the permission mode of the session, and say what came of it."""
+        value = command.argument
+        if command.name == MODEL:
+            done = await self._attempt(lambda: self._client.set_model(value), AGENT_CONNECT_SECONDS)
+        else:
+            mode = cast("PermissionMode", value)  # the program refuses others
+            done = await self._attempt(
+                lambda: self._client.set_permission_mode(mode), AGENT_CONNECT_SECONDS
+            )
+        what = "model" if command.name == MODEL else "permission mode"
+        said = (
+            f"The {what} of this session is {value} now."
+            if done
+            else (f"Claude Code does not accept {value!r} as its {what}.")
+        )
+        await self._listener.on_report(PromptAccepted(how=Taken.STARTED, text=text))
+        await self._listener.on_report(Result(ok=done, text=said))
 
     # ── stopping ──────────────────────────────────────────────────────────────────────────────────
 
@@ -331,7 +357,7 @@ def _number(session: str, count: int) -> str:
     return f"{digits[:8]}-{digits[8:12]}-5{digits[13:16]}-8{digits[17:20]}-{digits[20:32]}"
 
 
-def _user_message(number: str, text: str) -> Wired:
+def _user_message(number: str, text: str, *, is_command: bool) -> Wired:
     """A prompt as the program takes it: as it is, because others have written in it.
 
     Otherwise a file whose name somebody mentions after an `@` would be read without any question.
@@ -341,7 +367,7 @@ def _user_message(number: str, text: str) -> Wired:
         "message": {"role": "user", "content": text},
         "parent_tool_use_id": None,
         "uuid": number,
-        "client_composed": text.strip() not in COMMANDS,
+        "client_composed": not is_command,
     }
 
 

@@ -52,6 +52,10 @@ class ProcessSession(ABC):
 
     # ── what a session can be asked ───────────────────────────────────────────────────────────────
 
+    def is_command(self, text: str) -> bool:
+        """A prompt is never a command to this kind of program."""
+        return False
+
     async def wait(self) -> Exit:
         """Return when the program has exited, its output is reported and its group is gone."""
         return await asyncio.shield(self._running)

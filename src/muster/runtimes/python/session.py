@@ -82,6 +82,10 @@ class PythonSession:
         elif self._worker.is_idle:
             self._finish(Exit(outcome=Outcome.COMPLETED))
 
+    def is_command(self, text: str) -> bool:
+        """A prompt is never a command to this kind of program."""
+        return False
+
     async def interrupt(self) -> None:
         """Cancel its work, and return when it has ended; one that does not end is abandoned."""
         if self._over.done() or self._worker.is_idle:

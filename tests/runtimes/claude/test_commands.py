@@ -1,0 +1,37 @@
+"""Which texts are slash commands of Claude Code."""
+
+import pytest
+
+from muster.runtimes.claude.commands import SlashCommand, slash_command
+
+KNOWN = ("compact", "clear", "greet", "plugin:review")
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("/compact", SlashCommand("compact")),
+        (" /greet Bo and Cy\n", SlashCommand("greet", "Bo and Cy")),
+        ("/plugin:review src", SlashCommand("plugin:review", "src")),
+        ("/model opus", SlashCommand("model", "opus")),
+        ("/tmp is full", None),
+        ("/home/ada/notes.txt", None),
+        ("compact", None),
+        ("/", None),
+        ("", None),
+    ],
+)
+def test_a_command_is_a_word_that_the_program_knows(
+    text: str, command: SlashCommand | None
+) -> None:
+    assert slash_command(text, KNOWN) == command
+
+
+def test_before_the_program_has_named_its_commands_any_word_is_one() -> None:
+    assert slash_command("/greet Bo", ()) == SlashCommand("greet", "Bo")
+
+
+def test_only_a_setting_with_a_value_is_set() -> None:
+    assert SlashCommand("model", "opus").is_setting
+    assert not SlashCommand("model").is_setting
+    assert not SlashCommand("clear", "x").is_setting
