@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from muster.machines import events as e
 from muster.machines.delegation.fold import with_conversation
 from muster.machines.events import Event
+from muster.machines.folding import with_agent
 from muster.machines.identity.loops import reported
 from muster.machines.ids import SeatId, SessionId
 from muster.machines.maps import drop, put
@@ -190,7 +191,7 @@ def seen_at_work(team: Team, event: Event, fact: e.AgentOutput | e.AgentActivity
     """Output and activity are evidence that an agent is alive."""
     seen = Evidence(kind="output", at=event.ts, seq=event.seq)
     agent = replace(team.agents[fact.seat], evidence=seen, last_alive_at=event.ts)
-    return _with(_sign_of_work(team, agent, fact.session, event.ts), agent)
+    return with_agent(_sign_of_work(team, agent, fact.session, event.ts), event, agent)
 
 
 def sign_of_work(team: Team, seat: SeatId, at: datetime) -> Team:

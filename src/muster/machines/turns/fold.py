@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from muster.machines import events as e
 from muster.machines.events import Event
+from muster.machines.folding import with_both, with_channel
 from muster.machines.ids import SeatId, is_agent
 from muster.machines.maps import drop, put
 from muster.machines.state import (
@@ -17,7 +18,6 @@ from muster.machines.state import (
     Team,
     Wait,
 )
-from muster.machines.turns.folding import with_both, with_channel
 from muster.machines.turns.order import in_ring_order
 from muster.machines.turns.table import (
     ACTIVE,

@@ -5,10 +5,10 @@ from msgspec.structs import replace
 from muster.limits import ROUTED_MESSAGES_KEPT
 from muster.machines import events as e
 from muster.machines.events import Event
+from muster.machines.folding import with_agent, with_channel
 from muster.machines.ids import SeatId, is_person
 from muster.machines.maps import put
 from muster.machines.state import Agent, Channel, RoutedMessage, Spent, Team
-from muster.machines.turns.folding import with_agent, with_channel
 from muster.machines.turns.table import seconds, timeout_of
 from muster.machines.turns.to_person import told_directly, told_in_channel
 from muster.machines.turns.unanswered import answered
@@ -21,7 +21,8 @@ def announcement(team: Team, event: Event, fact: e.Announcement) -> Team:
 
 def user_message(team: Team, event: Event, fact: e.UserMessage) -> Team:
     """A message of a person, or of an agent to another. A person's word ends the count of those."""
-    peers = 0 if is_person(event.actor) else team.peer_messages + (fact.sender is not None)
+    by_person = is_person(event.actor)
+    peers = 0 if by_person else team.peer_messages + (fact.sender is not None)
     if peers != team.peer_messages:
         team = replace(team, peer_messages=peers)
     if fact.channel is not None:
@@ -32,16 +33,19 @@ def user_message(team: Team, event: Event, fact: e.UserMessage) -> Team:
         changed = replace(
             channel,
             turn=turn,
-            seen=event.seq if is_person(event.actor) else channel.seen,
+            seen=event.seq if by_person else channel.seen,
             silent_turns=0,
             since_message=Spent(turns_before=channel.turns),
             selector_asked=False,
+            last_message=event.seq,
+            newest=event.seq,
+            newest_by=None,
+            newest_other=_newest_other(channel, None),
         )
-        return with_channel(team, event, _said(changed, event.seq, None))
+        return with_channel(team, event, changed)
     if fact.seat is not None:
         agent = team.agents[fact.seat]
         first = agent.delivered >= agent.last_message
-        by_person = is_person(event.actor)
         agent = replace(
             agent,
             seen=event.seq if by_person else agent.seen,
@@ -53,10 +57,9 @@ def user_message(team: Team, event: Event, fact: e.UserMessage) -> Team:
     return team
 
 
-def _said(channel: Channel, seq: int, by: SeatId | None) -> Channel:
-    """A channel with one more message of an agent, or of a person."""
-    other = channel.newest_other if channel.newest_by == by else channel.newest
-    return replace(channel, last_message=seq, newest=seq, newest_by=by, newest_other=other)
+def _newest_other(channel: Channel, by: SeatId | None) -> int:
+    """The newest message of somebody else, after one more of an agent, or of a person."""
+    return channel.newest_other if channel.newest_by == by else channel.newest
 
 
 def messages_read(team: Team, event: Event, fact: e.MessagesRead) -> Team:
@@ -103,8 +106,16 @@ def agent_message(team: Team, event: Event, fact: e.AgentMessage) -> Team:
     phrase, since = channel.config.stop_phrase, channel.since_message
     if phrase and any(phrase in block.text for block in fact.content):
         since = replace(since, stopped=True)
-    changed = replace(channel, turn=turn, since_message=since)
-    return with_channel(team, event, _said(changed, event.seq, fact.seat))
+    changed = replace(
+        channel,
+        turn=turn,
+        since_message=since,
+        last_message=event.seq,
+        newest=event.seq,
+        newest_by=fact.seat,
+        newest_other=_newest_other(channel, fact.seat),
+    )
+    return with_channel(team, event, changed)
 
 
 def _answering(agent: Agent, fact: e.AgentMessage) -> Agent:
