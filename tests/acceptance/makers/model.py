@@ -1,0 +1,108 @@
+"""A scripted model for the programs of several makers, on loopback.
+
+It has no state: what it answers is in the last text of a person in the request (`do: write a.txt`,
+`do@codex: hang`), and in how many results of tools came after that. So requests that programs make
+beside (titles, classifiers) do no harm.
+"""
+
+import json
+import re
+import threading
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Self
+
+from tests.acceptance.makers.wires import (
+    Asked,
+    GeminiWire,
+    Json,
+    OpencodeWire,
+    ResponsesWire,
+    Step,
+    Wire,
+)
+from tests.waits import LIFE_SECONDS
+
+WIRES = {
+    "codex": ResponsesWire(),
+    "gemini": GeminiWire(),
+    "opencode": OpencodeWire(),
+    "qwen": Wire(),
+}
+TURN = re.compile(r"It is your turn in the channel \S+ \(turn (\d+)")
+ACT = re.compile(r"\bdo(?:@(\w+))?: (\w+) ?(.*)$", re.MULTILINE)
+"""What a model is asked to do: every model, or one maker's."""
+
+
+class MakersModel:
+    """The server: each maker's API is below its name. A request to hang waits until the end."""
+
+    def __init__(self) -> None:
+        self.hangs = threading.Event()
+        """Set when a model is asked to hang."""
+
+        self._over = threading.Event()
+        self._number = 0
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name
+                pass
+
+            def do_GET(self) -> None:
+                self._reply('{"data":[],"models":[]}', "application/json")
+
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                text = outer.answer(self.path.split("/")[1], body)
+                with suppress(OSError):  # an interrupted program has gone
+                    self._reply(text, "text/event-stream")
+
+            def _reply(self, text: str, kind: str) -> None:
+                data = text.encode()
+                self.send_response(200)
+                self.send_header("content-type", kind)
+                self.send_header("content-length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def answer(self, maker: str, body: Json) -> str:
+        self._number += 1
+        wire = WIRES[maker]
+        step = self._step(wire, maker, wire.asked(body))
+        return "".join(wire.answer(step, self._number))
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+    def _step(self, wire: Wire, maker: str, asked: Asked) -> Step:
+        found = ACT.findall(asked.text)
+        acts = [(verb, rest) for whose, verb, rest in found if whose in ("", maker)]
+        verb, rest = acts[-1] if acts else ("", "")
+        if asked.results:
+            return _end(asked, f"{maker} is told: {asked.results[-1][:300]}")
+        if verb == "hang":
+            self.hangs.set()
+            self._over.wait(LIFE_SECONDS)
+        if verb == "write":
+            return wire.call(wire.write, rest, self._number)
+        return _end(asked, rest if verb == "say" else f"{maker} speaks")
+
+
+def _end(asked: Asked, text: str) -> Step:
+    """A text; in a turn with the line that ends it."""
+    turn = TURN.findall(asked.text)
+    return Step(text=f"{text} in turn {turn[-1]}\nTURN_COMPLETE" if turn else text)

