@@ -358,6 +358,28 @@ def test_a_line_of_the_conversation_logger_goes_into_the_index(desk: Desk) -> No
     assert json.loads(lines[0]) == data
 
 
+def test_data_that_stand_alone_are_for_the_open_session(desk: Desk) -> None:
+    desk.good("agent-state-machine")
+    entry = '{"conversation_id": "conv_900", "summary": "x"}'
+    assert desk.good("conversation-log", stdin=entry) == "Logged conv_900.\n"
+    [session] = desk.sessions
+    assert json.loads((session / "conversations/messages.jsonl").read_text())["summary"] == "x"
+
+
+def test_a_session_is_used_from_another_folder_with_the_settings_of_its_project(
+    tmp_path: Path,
+) -> None:
+    project, elsewhere = tmp_path / "project", tmp_path / "elsewhere"
+    for folder in (project, elsewhere):
+        folder.mkdir()
+    desk, other = Desk(project, "print('by the project')"), Desk(elsewhere, "print('by elsewhere')")
+    desk.good("agent-state-machine")
+    [session] = desk.sessions
+    asking = ("ask", "--path", str(session), PYTHON)
+    assert "by the project" in other.good(*asking)
+    assert "by elsewhere" in other.good(*asking, "--home", str(other.home))
+
+
 @pytest.mark.parametrize(
     ("entry", "code"),
     [

@@ -22,6 +22,7 @@ from muster.cli.delegate.choosing import can_ask, chosen_agent
 from muster.cli.delegate.places import (
     Place,
     client_at,
+    home_around,
     nesting_here,
     place_of,
     root_of,
@@ -212,6 +213,7 @@ def _end(path: Path | None, home: Path) -> None:
 
 def _serve_queue(root: Path, home: Path, names: tuple[str, ...], until_empty: bool) -> None:
     wanted = () if "*" in names else names
+    home = home_around(root, home)
 
     async def here(muster: Muster) -> int:
         return await muster.requests.queue.carry_out(wanted, until_empty=until_empty)
@@ -294,6 +296,7 @@ def _ask(
     if place.server is not None and place.server != place.root / session_folder.HOME_FOLDER:
         with server(place.server) as client:
             return there(client)
+    home = home_around(place.root, home)
     settings = settings_of(place.root, home)
     return carry_out(place.root, settings, home=home, here=here, there=there, show=display.show)
 
@@ -352,8 +355,12 @@ class _Display:
 class _Entry(msgspec.Struct, frozen=True, kw_only=True):
     """The JSON on standard input of `muster conversation-log`."""
 
-    session_path: str
-    conversation_data: dict[str, object]
+    session_path: str = ""
+    """The session's folder; the open session of this folder without it."""
+
+    conversation_data: dict[str, object] = {}
+    conversation_id: str = ""
+    """Names a conversation whose fields are given without the two above."""
 
 
 @click.command(name="conversation-log")
@@ -362,15 +369,21 @@ def conversation_log(home: Path) -> None:
     """Add a line of JSON from standard input to messages.jsonl.
 
     The input is {"session_path": DIR, "conversation_data": {...}}; the data has a conversation_id.
+    Data that stand alone, {"conversation_id": ...}, are for the session that is open in this
+    folder.
     """
+    given = sys.stdin.buffer.read()
     try:
-        entry = msgspec.json.decode(sys.stdin.buffer.read(), type=_Entry)
+        entry = msgspec.json.decode(given, type=_Entry)
+        data = entry.conversation_data
+        if entry.conversation_id and not data:
+            data = msgspec.json.decode(given, type=dict[str, object])
     except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
         raise Invalid(what="The entry", why=f"is not valid: {wrong}") from None
-    if not isinstance(entry.conversation_data.get("conversation_id"), str):
+    if not isinstance(data.get("conversation_id"), str):
         raise Invalid(what="The entry", why="has no conversation_id in its conversation_data")
-    root = root_of(Path(entry.session_path))
-    line = json.dumps(entry.conversation_data, ensure_ascii=False)
+    root = root_of(Path(entry.session_path) if entry.session_path else None)
+    line = json.dumps(data, ensure_ascii=False)
     if is_served(own := root / session_folder.HOME_FOLDER):
         with client_of(own) as client:
             client.ask(delegation.log_line(line))
@@ -378,7 +391,7 @@ def conversation_log(home: Path) -> None:
         log_provider, _ = visited(root, settings_of(root, home))
         asyncio.run(_log(log_provider, line))
         _check(log_provider)
-    click.echo(f"Logged {clean(str(entry.conversation_data['conversation_id']))}.")
+    click.echo(f"Logged {clean(str(data['conversation_id']))}.")
 
 
 async def _log(log_provider: OnDemandLogProvider, line: str) -> None:

@@ -4,6 +4,9 @@ import os
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import click
+from click.core import ParameterSource
+
 from muster.cli.acting import server
 from muster.cli.delegate import sessions
 from muster.cli.delegate.served import client_of, is_served
@@ -43,6 +46,19 @@ def place_of(path: Path | None, home: Path) -> Place:
     if not is_served(home):
         raise NoDelegation()
     return Place(root or home, home)
+
+
+def home_around(root: Path, home: Path) -> Path:
+    """The home of the project that a session's folder lies in, unless a home was named.
+
+    A session may be used from any folder; its agents are run as its own project says.
+    """
+    context = click.get_current_context()
+    sources = [each.get_parameter_source("home") for each in (context, context.find_root())]
+    if any(source not in (None, ParameterSource.DEFAULT) for source in sources):
+        return home
+    near = (parent / session_folder.HOME_FOLDER for parent in root.absolute().parents)
+    return next((each for each in near if (each / SETTINGS_FILE).exists()), home)
 
 
 def client_at(place: Place) -> Client:

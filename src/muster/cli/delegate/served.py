@@ -98,7 +98,9 @@ async def _serve(
     show: Show,
 ) -> T:
     with listen("127.0.0.1", 0) as listener:
-        opened = open_session(root, settings, home=home, project=Path.cwd(), url=url_of(listener))
+        inside = root.is_relative_to(home.parent)
+        project = home.parent if inside else Path.cwd()
+        opened = open_session(root, settings, home=home, project=project, url=url_of(listener))
         async with opened as muster:
             muster.dispatcher.watch(lambda commit: show(commit.events))
             async with serving(root / HOME_FOLDER, muster, settings, listener):
