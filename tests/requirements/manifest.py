@@ -2482,6 +2482,9 @@ TALKING_TO_EACH = (
     Promise(
         "A message to an agent on files is in its inbox file once, despite concurrent writers.",
         {
+            "acceptance/claude/test_teammates.py": [
+                "test_a_message_to_a_native_teammate_reaches_its_own_context",
+            ],
             "mirrors/inbox_file/test_teammates.py": [
                 "test_a_teammate_is_written_to_in_its_own_inbox_and_has_read_what_is_gone",
                 "test_what_nobody_reads_in_time_goes_through_the_lead_once",
@@ -2548,6 +2551,10 @@ TALKING_TO_EACH = (
         "A template has roles, souls, settings and channels, no private words, and is shown before "
         "it is written; a team begins with it.",
         {
+            "acceptance/claude/test_templates.py": [
+                "test_a_pair_of_claude_codes_talks_and_stops_at_its_phrase",
+                "test_the_agents_of_a_template_are_up_with_their_souls",
+            ],
             "acceptance/test_templates.py": [
                 "test_a_pair_from_a_template_talks_and_stops_by_its_limit",
                 "test_settings_create_a_channel_once_and_give_a_soul_once",
@@ -3160,8 +3167,11 @@ HOLDING = (
                 "test_a_loop_that_got_no_cpu_time_is_one_line_without_a_stack",
                 "test_a_loop_that_yields_is_never_reported",
             ],
+            "acceptance/claude/test_liveness.py": [
+                "test_health_answers_in_time_throughout_every_verb_against_claude_code",
+            ],
             "acceptance/test_liveness.py": [
-                "test_health_answers_in_time_after_every_verb_against_every_agent",
+                "test_health_answers_in_time_throughout_every_verb_against_every_agent",
             ],
         },
     ),

@@ -81,8 +81,9 @@ def test_the_way_of_a_message_is_on_record_and_the_newest_ways_are_known() -> No
     scene = seated(Status.ALIVE)
     said = c.SendMessage(text="hello", speaker_name="Marcus", seat=SEAT)
     message = scene.do(said)[0].seq
+    routed = c.RouteMessage(seat=SEAT, message=message, way=DeliveryWay.LEAD)
     for way in DeliveryWay:
-        routed = c.RouteMessage(seat=SEAT, message=message, way=way)
+        routed = replace(routed, way=way)
         [event] = scene.do(routed)
         assert f"message {message} went to Lyra through its" in sentence(event, scene.team)
         assert scene.do(routed) == []
