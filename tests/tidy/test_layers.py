@@ -260,11 +260,6 @@ DOORS = (
         "opens the log of a state machine session that no server keeps open",
     ),
     Door(
-        ("muster.delegation.taking_over",),
-        ("muster.settings.model",),
-        "visits a session with the settings of its project",
-    ),
-    Door(
         ("muster.cli.setup.from_template",),
         ("muster.runtimes.claude.program",),
         "a template runs on Claude Code where it is installed",
