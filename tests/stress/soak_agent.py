@@ -14,6 +14,7 @@ import random
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from itertools import count
 from pathlib import Path
@@ -137,7 +138,7 @@ class Speaker:
         status, answer = self.api.ask("POST", path, {"message": key, **more}, key=key)
         if status < 300:
             self.journal.write(said=key, seq=answer["seq"], repeated=answer["repeated"])
-        else:
+        elif status != HTTPStatus.UNAUTHORIZED:  # a retired agent is not told of earlier tries
             self.journal.write(refused=key, code=answer["code"])
 
 
