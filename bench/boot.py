@@ -17,7 +17,7 @@ from muster.store.sqlite import SqliteStore
 _CHILD: Final = "bench.children.boot"
 _CHANNELS: Final = 12
 _MEMBERS: Final = 4
-_CONFIG: Final = TurnConfig(rest_after_idle_rounds=1_000_000, turns_per_message=0)
+_CONFIG: Final = TurnConfig(rest_after_idle_rounds=1_000_000, turns_per_message=0, alike_in_a_row=0)
 """Simulated time per turn; the team has no deadlines."""
 
 _TAIL: Final = SNAPSHOT_EVENTS - 1

@@ -39,6 +39,7 @@ NEVER_OVER: Final = TurnConfig(
     rest_after_idle_rounds=1_000_000,
     turns_per_message=0,
     cost_usd_per_message=0.0,
+    alike_in_a_row=0,
 )
 """Turns without timeout, conversations without end: every measured step is the same work."""
 

@@ -120,6 +120,9 @@ class Inside:
         seconds: float = 600,
         default: bool = False,
         rules: tuple[str, ...] = (),
+        folder: str = "",
+        effects: tuple[str, ...] = (),
+        change: str = "",
     ) -> str:
         """The session of an agent wants to do what only a person may allow; the request's id."""
         request = c.RequestApproval(
@@ -130,6 +133,9 @@ class Inside:
             seconds=seconds,
             default=default,
             rules=rules,
+            folder=folder,
+            effects=effects,
+            change=change,
         )
         fact = self.send(request, actor=agent_actor(name)).events[0].fact
         assert isinstance(fact, ApprovalRequested)

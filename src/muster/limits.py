@@ -230,6 +230,30 @@ NEEDS_SETTLED_MAX: Final = 500
 NEED_CHARS_MAX: Final = 240
 """The beginning of a message or request that needs a person: one line of a list."""
 
+BURN_WINDOW_SECONDS: Final = 600.0
+"""The window of a burn rate: long enough for one long piece of work, short enough to be now."""
+
+BURN_SECONDS_MIN: Final = 60.0
+"""A rate is measured over a minute or more: two quick pieces of work are no runaway."""
+
+BURN_PIECES_MAX: Final = 64
+"""Pieces of work that a rate remembers."""
+
+RUNAWAY_PIECES_MIN: Final = 3
+"""Pieces of work before a rate can stop anything: one expensive piece is no runaway."""
+
+ALIKE_AMONG: Final = 4
+"""A message is compared with so many before it: a small ring that repeats itself is noticed."""
+
+ALIKE_CHARS: Final = 400
+"""The part of a message that is compared."""
+
+ALIKE_SHARE: Final = 0.6
+"""The share of common words from which on two messages are alike."""
+
+MORE_TURNS_MAX: Final = 1000
+"""Turns that a person can allow at once beyond a limit."""
+
 WORDS_TO_PERSON_MAX: Final = 20
 """Unseen messages of an agent, or of a channel, that are listed as needing a person."""
 
@@ -431,6 +455,18 @@ AGENT_PULSE_SECONDS: Final = 5.0
 ACTIVITY_CHARS_MAX: Final = 4000
 """How much of a tool call, its result or a summary is logged: a change of a hundred lines. The
 output file has all of it."""
+
+APPROVAL_CHANGE_CHARS_MAX: Final = 8000
+"""How much of the difference of a file a person is shown for approval."""
+
+APPROVAL_EFFECTS_MAX: Final = 12
+"""Effects of a command line that a person is shown for approval."""
+
+APPROVAL_FILE_BYTES_MAX: Final = 1024 * 1024
+"""The largest file whose difference is computed: a person waits for it."""
+
+APPROVAL_FILES_COUNTED_MAX: Final = 10_000
+"""Files of a folder that are counted before it is deleted."""
 
 APPROVAL_DETAIL_CHARS_MAX: Final = 4000
 """How much of a tool call a person is shown for approval: more than anybody reads."""

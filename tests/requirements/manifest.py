@@ -3232,6 +3232,39 @@ WORK = (
 
 NEEDS = (
     Promise(
+        "A runaway is paused, and a person decides how it goes on; every day has its limits.",
+        {
+            "machines/breaker/test_breaker.py": [
+                "test_a_rate_counts_what_was_spent_after_the_first_piece_of_work",
+                "test_messages_are_alike_if_most_of_their_words_are_the_same",
+                "test_two_agents_that_agree_for_ever_are_paused_and_a_person_decides",
+                "test_an_agent_that_burns_money_is_paused_and_a_person_lets_it_go_on",
+                "test_an_agent_is_paused_at_the_limit_of_a_day",
+            ],
+            "web/test_runaway.py": [
+                "test_a_runaway_is_paused_and_a_person_lets_it_go_on_and_ends_it",
+            ],
+        },
+    ),
+    Promise(
+        "A request for approval shows what it does, and who allowed what stays on record.",
+        {
+            "sessions/test_request_facts.py": [
+                "test_the_effects_of_a_command_line_are_told",
+                "test_an_edit_is_shown_as_a_difference",
+                "test_a_write_shows_what_goes_and_what_comes",
+            ],
+            "cli/act/test_approvals.py": [
+                "test_several_are_answered_at_once_and_the_history_says_who_allowed_what",
+            ],
+            "web/test_approvals.py": [
+                "test_a_request_shows_where_it_acts_what_it_does_and_what_it_changes",
+                "test_a_permission_reaches_as_far_as_a_person_says_and_is_kept_in_the_history",
+                "test_several_requests_are_answered_at_once_and_one_is_put_off",
+            ],
+        },
+    ),
+    Promise(
         "What needs a person is listed, complete, the same for every client, until it is answered.",
         {
             "machines/needs/test_needs.py": [

@@ -54,6 +54,7 @@ def claim_space(order: SpeakerOrder) -> Space:
         selector=f"a{SELECTOR}",
         rest_after_idle_rounds=1,
         turns_per_message=0,
+        alike_in_a_row=0,
     )
 
     def tries(team: Team) -> Iterator[Command]:
@@ -133,7 +134,10 @@ PAIR = (SELECTOR, ONE)
 
 def news_space() -> Space:
     """Two agents that muster runs; they are asked when there is news, or when they are chosen."""
-    rules = [e.TurnConfig(rest_after_idle_rounds=1, turns_per_message=most) for most in _LIMITS]
+    rules = [
+        e.TurnConfig(rest_after_idle_rounds=1, turns_per_message=most, alike_in_a_row=0)
+        for most in _LIMITS
+    ]
 
     def tries(team: Team) -> Iterator[Command]:
         channel = team.channels[CHANNEL]

@@ -51,6 +51,7 @@ class Crowd:
             selector=self._chance.choice(("self0", "mine0", "mine1")),
             stop_phrase=self._chance.choice(("", "we are done")),
             turns_per_message=self._chance.choice((0, 0, 5, 100)),
+            alike_in_a_row=self._chance.choice((0, 3, 12)),
             rounds_per_message=self._chance.choice((0, 0, 0, 3)),
             max_turns=self._chance.choice((0, 0, 0, 500)),
             join_rule=self._chance.choice(list(JoinRule)),

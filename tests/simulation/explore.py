@@ -151,6 +151,7 @@ def turn_space(agents: int, channels: int) -> Space:
         auto_detect_turn_end=True,
         rest_after_idle_rounds=1,
         turns_per_message=0,
+        alike_in_a_row=0,
     )
 
     def start() -> Team:
@@ -367,6 +368,7 @@ def approval_space() -> Space:
             human_interrupt_mode=e.InterruptMode.INTERRUPT,
             rest_after_idle_rounds=1,
             turns_per_message=0,
+            alike_in_a_row=0,
         )
         team = _play(
             [

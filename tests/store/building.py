@@ -61,6 +61,7 @@ from muster.machines.events import (
     MessagesReturned,
     MessagesSeen,
     MessagesUnanswered,
+    MoreAllowed,
     MusterStarted,
     MusterStopped,
     MusterStopping,
@@ -430,6 +431,7 @@ EXAMPLES: tuple[Fact, ...] = (
     NeedSettled(need="failed:3:7", until=NOON),
     NeedReopened(need="failed:3:7"),
     MessagesSeen(upto=7, seat=SEAT, channel=DESIGN),
+    MoreAllowed(turns=10, seat=SEAT, channel=DESIGN),
     PermissionDenied(
         conversation=ASK,
         state="MAIN",

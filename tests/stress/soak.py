@@ -356,6 +356,7 @@ def _config(number: int) -> Json:
         "restAfterIdleRounds": 2,
         "humanInterruptMode": MODES[number % len(MODES)],
         "turnsPerMessage": 0,
+        "alikeInARow": 0,
     }
 
 

@@ -82,8 +82,15 @@ ROOMS: dict[str, Room] = {
         (*CORE, "muster.settings"), "a template is settings, and the state of a team as settings"
     ),
     "muster.sessions": Room(
-        (*CORE, *STORE_READERS, "muster.engine", "muster.inbox", "muster.views"),
-        "a session is run through the port of its runtime",
+        (
+            *CORE,
+            *STORE_READERS,
+            "muster.engine",
+            "muster.inbox",
+            "muster.permissions",
+            "muster.views",
+        ),
+        "a session is run through the port of its runtime, and a person told what its calls do",
     ),
     "muster.team": Room(
         (

@@ -47,7 +47,8 @@ def request(page: Page, asked: str) -> Locator:
 
 def answer_to(operator: Asker, asked: str) -> Json:
     """The answer of a request in the log."""
-    [fact] = operator.get(f"/api/log?types=approval_answered&after={asked}")["events"]
+    events = operator.get(f"/api/log?types=approval_answered&after={asked}")["events"]
+    [fact] = [each for each in events if each["approval"] == asked]
     return fact
 
 
@@ -151,6 +152,65 @@ def test_a_request_answered_elsewhere_or_by_timeout_disappears(
     muster.until(lambda _: not muster.agent("Ada").approvals)
     expect(request(page, soon)).to_have_count(0)
     assert answer_to(operator, soon)["how"] == "deadline"
+
+
+# ── a decision ────────────────────────────────────────────────────────────────────────────────────
+
+DIFF = "--- core.py\n+++ core.py\n@@ -1,2 +1,2 @@\n one\n-two\n+2"
+
+
+def test_a_request_shows_where_it_acts_what_it_does_and_what_it_changes(
+    person: Watched, muster: Inside, operator: Asker
+) -> None:
+    page = person.signed_in(muster.server)
+    effects = ("deletes build (214 files)", "runs make")
+    asked = muster.asks("Ada", "Bash", "rm -r build; make", folder="/home/app", effects=effects)
+    row = request(page, asked)
+    expect(row.locator(".folder")).to_have_text("in /home/app")
+    expect(row.locator(".effect")).to_have_text(list(effects))
+    expect(row.locator(".effect.grave")).to_have_text("deletes build (214 files)")
+    expect(row.get_by_role("button", name="Always")).to_have_count(0)
+    edit = request(page, muster.asks("Ada", "Edit", "file_path: core.py", change=DIFF))
+    expect(edit.locator(".change .gone")).to_have_text("-two")
+    expect(edit.locator(".change .added")).to_have_text("+2")
+
+
+@pytest.mark.parametrize(
+    ("label", "scope"), [("For this session", "session"), ("Always", "always")]
+)
+def test_a_permission_reaches_as_far_as_a_person_says_and_is_kept_in_the_history(
+    person: Watched, muster: Inside, operator: Asker, label: str, scope: str
+) -> None:
+    page = person.signed_in(muster.server)
+    asked = muster.asks("Ada", "Bash", "pytest -q", rules=("Bash(pytest:*)",))
+    row = request(page, asked)
+    expect(row.get_by_role("button", name="Allow once Ada: Bash")).to_be_visible()
+    button = row.get_by_role("button", name=f"{label} Ada: Bash")
+    expect(button).to_have_attribute("title", f"{label}: Bash(pytest:*)")
+    button.click()
+    expect(row).to_have_count(0)
+    assert answer_to(operator, asked)["scope"] == scope
+    page.goto(f"{muster.server.url}/#/agent/Ada")
+    page.locator("decision-list summary").click()
+    reach = "for the session" if scope == "session" else "always"
+    expect(page.locator("decision-list li").first).to_contain_text(f"Allowed {reach} by")
+    expect(page.locator("decision-list li").first).to_contain_text("Bash pytest -q")
+
+
+def test_several_requests_are_answered_at_once_and_one_is_put_off(
+    person: Watched, muster: Inside, operator: Asker
+) -> None:
+    page = person.signed_in(muster.server)
+    first, second, third = (muster.asks("Ada", "Bash", f"test {n}") for n in range(3))
+    request(page, third).get_by_role("button", name="Later Ada: Bash").click()
+    expect(request(page, third)).to_have_count(0)
+    page.get_by_role("checkbox", name="All requests").check()
+    page.get_by_role("button", name="Allow 2").click()
+    for asked in (first, second):
+        expect(request(page, asked)).to_have_count(0)
+        assert answer_to(operator, asked)["allow"] is True
+    page.get_by_role("button", name="Undo (u)").click()
+    expect(request(page, third)).to_be_visible()
 
 
 # ── in a channel ──────────────────────────────────────────────────────────────────────────────────

@@ -1,7 +1,7 @@
 """Requests about the approvals of an agent, one function each, as in `requests.py`."""
 
 from muster.client.requests import ApiRequest, api_path, given
-from muster.views.answers.approvals import ApprovalState
+from muster.views.answers.approvals import ApprovalState, DecisionList
 
 
 def request_approval(
@@ -15,3 +15,11 @@ def request_approval(
 def approval(approval: str) -> ApiRequest[ApprovalState]:
     """A request for approval, and its answer when there is one."""
     return ApiRequest(method="GET", path=api_path("approvals", approval), answer=ApprovalState)
+
+
+def decisions(
+    agent: str | None = None, *, before: int | None = None, limit: int | None = None
+) -> ApiRequest[DecisionList]:
+    """Answers to requests for approval, the newest first."""
+    query = given(agent=agent, before=before, limit=limit)
+    return ApiRequest(method="GET", path=api_path("decisions"), answer=DecisionList, query=query)

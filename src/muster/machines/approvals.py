@@ -40,6 +40,9 @@ def request_approval(team: Team, command: c.RequestApproval, now: datetime) -> S
         until=now + seconds(command.seconds),
         default=command.default,
         rules=command.rules,
+        folder=command.folder,
+        effects=command.effects,
+        change=command.change,
     )
     return (requested,)
 
@@ -112,6 +115,9 @@ def approval_requested(team: Team, event: Event, fact: e.ApprovalRequested) -> T
         by=fact.by,
         default=fact.default,
         rules=fact.rules,
+        folder=fact.folder,
+        effects=fact.effects,
+        change=fact.change,
     )
     return _with(team, replace(agent, approvals=(*agent.approvals, approval)))
 

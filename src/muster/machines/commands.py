@@ -542,6 +542,13 @@ class RequestApproval(Command, frozen=True, kw_only=True):
     rules: tuple[str, ...] = ()
     """The rules that a permission for longer than once would set, in the program's own words."""
 
+    folder: str = ""
+    effects: tuple[str, ...] = ()
+    """The effects of the call, as far as muster understands it."""
+
+    change: str = ""
+    """The difference of the file that it writes."""
+
 
 class AnswerApproval(Command, frozen=True, kw_only=True):
     """Allow or deny a request for approval."""
@@ -1030,6 +1037,15 @@ class ReopenNeed(Command, frozen=True, kw_only=True):
     """Show again what was put aside. Only people do that."""
 
     key: str
+
+
+class AllowMore(Command, frozen=True, kw_only=True):
+    """A person lets work go on that stopped at a limit, for some turns."""
+
+    key: str
+    """The need that the limit is."""
+
+    turns: int
 
 
 class SeeMessages(Command, frozen=True, kw_only=True):

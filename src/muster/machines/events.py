@@ -649,6 +649,13 @@ class ApprovalRequested(Fact, frozen=True, kw_only=True):
     rules: tuple[str, ...] = ()
     """The rules that a permission for longer than once would set."""
 
+    folder: str = ""
+    effects: tuple[str, ...] = ()
+    """The effects of the call, as far as muster understands it."""
+
+    change: str = ""
+    """The difference of the file that it writes."""
+
 
 class ApprovalAnswered(Fact, frozen=True, kw_only=True):
     """A request was allowed or denied: by a person, by timeout, or by the end of its session."""
@@ -1075,6 +1082,14 @@ class NeedReopened(Fact, frozen=True, kw_only=True):
     """A person wants to be told again of what was put aside."""
 
     need: str
+
+
+class MoreAllowed(Fact, frozen=True, kw_only=True):
+    """A person let an agent, or a channel, go on beyond its limits for some turns."""
+
+    turns: int
+    seat: SeatId | None = None
+    channel: ChannelId | None = None
 
 
 class MessagesSeen(Fact, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ that reaches a limit is paused, and the note names the limit: before its next tu
 middle of work where its session tells what it uses on the way and can be interrupted.
 """
 
+from datetime import datetime
 from typing import Final
 
 from msgspec.structs import fields, replace
@@ -12,6 +13,7 @@ from msgspec.structs import fields, replace
 from muster import limits
 from muster.errors import Invalid
 from muster.machines import events as e
+from muster.machines.breaker.burn import burnt, over_day
 from muster.machines.delegation.fold import charge
 from muster.machines.events import Event
 from muster.machines.ids import ConversationId
@@ -28,6 +30,10 @@ def session_result(team: Team, event: Event, fact: e.SessionResult) -> Team:
     session = team.sessions[fact.session]
     led = fact.conversation if session.task is None else None
     agent = charged(team.agents[fact.seat], fact.usage, led)
+    agent = replace(agent, burn=burnt(agent.burn, fact.usage, event.ts))
+    if agent.run.more_work:
+        agent = replace(agent, run=replace(agent.run, more_work=agent.run.more_work - 1))
+    team = replace(team, burn=burnt(team.burn, fact.usage, event.ts))
     if agent.conversation not in team.delegation.conversations:
         agent = replace(agent, conversation=None)  # it is closed, and this was its last result
     if fact.ok and session.task is None:  # work succeeded: an earlier failure is over
@@ -41,7 +47,7 @@ def session_result(team: Team, event: Event, fact: e.SessionResult) -> Team:
     channel = team.channels.get(fact.channel) if fact.channel is not None else None
     if channel is None:
         return team
-    return charge_channel(team, channel, fact.usage)
+    return charge_channel(team, channel, fact.usage, event.ts)
 
 
 def work_spending(team: Team, event: Event, fact: e.WorkSpending) -> Team:
@@ -58,16 +64,23 @@ def unfinished(agent: Agent, session: Session) -> Agent:
 def usage_reported(team: Team, event: Event, fact: e.UsageReported) -> Team:
     """Add the usage that an agent reported to the agent and to its channel."""
     agent = charged(team.agents[fact.seat], fact.usage, None)
-    team = replace(team, agents=put(team.agents, agent.seat, agent))
+    agent = replace(agent, burn=burnt(agent.burn, fact.usage, event.ts))
+    burn = burnt(team.burn, fact.usage, event.ts)
+    team = replace(team, agents=put(team.agents, agent.seat, agent), burn=burn)
     if fact.channel is None:
         return team
-    return charge_channel(team, team.channels[fact.channel], fact.usage)
+    return charge_channel(team, team.channels[fact.channel], fact.usage, event.ts)
 
 
-def charge_channel(team: Team, channel: Channel, usage: Usage) -> Team:
-    """Add a usage to a channel, in all and since the last message of a person."""
+def charge_channel(team: Team, channel: Channel, usage: Usage, at: datetime) -> Team:
+    """Add a usage to a channel: in all, since the last message of a person, and to its rate."""
     since = replace(channel.since_message, used=channel.since_message.used + usage)
-    channel = replace(channel, used=channel.used + usage, since_message=since)
+    channel = replace(
+        channel,
+        used=channel.used + usage,
+        since_message=since,
+        burn=burnt(channel.burn, usage, at),
+    )
     return replace(team, channels=put(team.channels, channel.id, channel))
 
 
@@ -103,6 +116,14 @@ def budget_limit_reached(agent: Agent, session: Session) -> str:
     budget, now = agent.run.budget, session.spending
     return over(agent.run.used + now, budget.cost_usd, budget.tokens, "") or over(
         session.used + now, budget.session_cost_usd, budget.session_tokens, " in one session"
+    )
+
+
+def day_limit_reached(team: Team, agent: Agent, now: datetime) -> str:
+    """The limit of a day that an agent, or the whole team, has reached; empty if none."""
+    budget = agent.run.budget
+    return over_day(agent.burn, budget.cost_usd_per_day, now) or over_day(
+        team.burn, budget.team_cost_usd_per_day, now, " by the team"
     )
 
 

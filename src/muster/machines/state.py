@@ -126,6 +126,9 @@ class RunControl(Record, frozen=True, kw_only=True):
     used: Usage = Usage()
     """The usage since `desired` last changed."""
 
+    more_work: int = 0
+    """Pieces of work that a person allowed beyond its limits."""
+
     @property
     def follows_schedule(self) -> bool:
         """Whether sessions start at scheduled times now."""
@@ -146,6 +149,38 @@ class RunControl(Record, frozen=True, kw_only=True):
         return max((at for at in (self.set_at, self.current_at) if at), default=None)
 
 
+class PieceCost(Record, frozen=True, kw_only=True):
+    """The cost of a piece of work, and the time at which it was done."""
+
+    at: datetime
+    cost_usd: float
+
+
+class Burn(Record, frozen=True, kw_only=True):
+    """Spending in the last minutes, and on one day (UTC)."""
+
+    recent: tuple[PieceCost, ...] = ()
+    day: str = ""
+    today_usd: float = 0.0
+
+
+NOTHING_BURNT = Burn()
+
+
+class Echo(Record, frozen=True, kw_only=True):
+    """The last messages of a channel since a person spoke, by their words."""
+
+    last: tuple[frozenset[str], ...] = ()
+    alike: int = 0
+    """How many messages in a row were like one of those before them."""
+
+    since: datetime | None = None
+    """The time of the first message."""
+
+
+SILENCE = Echo()
+
+
 class Approval(Record, frozen=True, kw_only=True):
     """An open request for approval: an action that a person must allow."""
 
@@ -158,6 +193,9 @@ class Approval(Record, frozen=True, kw_only=True):
     by: str = ""
     default: bool = False
     rules: tuple[str, ...] = ()
+    folder: str = ""
+    effects: tuple[str, ...] = ()
+    change: str = ""
 
 
 class Unanswered(Record, frozen=True, kw_only=True):
@@ -365,6 +403,7 @@ class Agent(Record, frozen=True, kw_only=True):
     used: Usage = Usage()
     """Its total usage."""
 
+    burn: Burn = NOTHING_BURNT
     conversation: ConversationId | None = None
     """The conversation that it leads, or led when it began the work that has no result yet."""
 
@@ -585,6 +624,12 @@ class Channel(Record, frozen=True, kw_only=True):
     rest_limit: Limit | None = None
     """The limit at which it came to rest, while it rests."""
 
+    rest_reason: str = ""
+    """The same in words."""
+
+    free_until: int = 0
+    """No limit ends the conversation before so many turns in all: a person allowed them."""
+
     archived: bool = False
     barred: tuple[SeatId, ...] = ()
     """Agents that a person removed: only a person adds them again."""
@@ -640,6 +685,8 @@ class Channel(Record, frozen=True, kw_only=True):
     """
 
     used: Usage = NOTHING_USED
+    burn: Burn = NOTHING_BURNT
+    echo: Echo = SILENCE
 
     @property
     def turns_since_message(self) -> int:
@@ -886,6 +933,9 @@ class Team(Record, frozen=True, kw_only=True):
 
     imported: Mapping[str, int] = {}
     """Ids of imported messages and digests of discarded documents: a second import adds nothing."""
+
+    burn: Burn = NOTHING_BURNT
+    """What all agents together spend."""
 
     settled: tuple[SettledNeed, ...] = ()
     """What people have put aside, oldest first."""

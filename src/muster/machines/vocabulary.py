@@ -175,6 +175,10 @@ class Allowance(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
 NO_LIMIT = Allowance()
 
 
+RUNAWAY = "runaway"
+"""The trigger of a pause because of a burn rate."""
+
+
 class Budget(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """The limits of an agent. At a limit the agent is paused; None means no limit."""
 
@@ -189,6 +193,10 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
 
     session_cost_usd: float | None = None
     session_tokens: int | None = None
+    cost_usd_per_minute: float | None = None
+    cost_usd_per_day: float | None = None
+    team_cost_usd_per_day: float | None = None
+    """What all agents together may spend on one day; the agent that spends more is paused."""
 
 
 class Outcome(StrEnum):
@@ -322,6 +330,7 @@ class NeedKind(StrEnum):
     APPROVAL = "approval"
     QUESTION = "question"
     HELD = "held"
+    RUNAWAY = "runaway"
     UNANSWERED = "unanswered"
     FAILING = "failing"
     LIMIT = "limit"
@@ -347,6 +356,9 @@ class Limit(StrEnum):
     ROUNDS = "maxRounds"
     COST = "maxCostUsd"
     TOKENS = "maxTokens"
+    ALIKE = "alikeInARow"
+    COST_RATE = "costUsdPerMinute"
+    COST_PER_DAY = "costUsdPerDay"
 
 
 class TurnConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -375,6 +387,13 @@ class TurnConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     tokens_per_message: int = 0
     """Limits of what follows one message of a person."""
 
+    alike_in_a_row: int = 12
+    """Messages in a row that say the same, after which the conversation is a runaway."""
+
+    cost_usd_per_minute: float = 2.0
+    """The burn rate from which on the conversation is a runaway."""
+
+    cost_usd_per_day: float = 20.0
     max_turns: int = 0
     max_rounds: int = 0
     max_cost_usd: float = 0.0

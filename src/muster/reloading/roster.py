@@ -30,7 +30,10 @@ def plans_of(settings: Settings, home: Path) -> Sequence[Plan]:
             max_turns=agent.max_turns,
             unasked=agent.unasked,
             description=agent.description,
-            budget=Budget(**msgspec.structs.asdict(agent.budget)),
+            budget=Budget(
+                **msgspec.structs.asdict(agent.budget),
+                team_cost_usd_per_day=settings.team.cost_usd_per_day,
+            ),
             policy=agent.policy,
             formerly=agent.formerly,
             soul=agent.soul,

@@ -13,6 +13,7 @@ from muster.machines import events as e
 from muster.machines.commands import RequestApproval
 from muster.machines.ids import SessionId
 from muster.machines.vocabulary import Answered
+from muster.sessions.request_facts import facts_of
 
 
 class Approvals:
@@ -26,6 +27,7 @@ class Approvals:
 
     async def ask(self, session: SessionId, request: Permission, *, actor: str) -> PermissionAnswer:
         """Request an approval for a session, and wait for the answer."""
+        facts = await asyncio.to_thread(facts_of, request)  # it reads files
         command = RequestApproval(
             session=session,
             tool=request.tool,
@@ -34,6 +36,9 @@ class Approvals:
             seconds=request.seconds,
             default=request.default,
             rules=request.rules,
+            folder=facts.folder,
+            effects=facts.effects,
+            change=facts.change,
         )
         try:
             receipt = await self._dispatcher.send(command, actor=actor)

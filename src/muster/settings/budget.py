@@ -36,3 +36,16 @@ class BudgetSettings(msgspec.Struct, frozen=True, kw_only=True):
         float | None, Rule("Cost limit of one session, in dollars.", 0, 1_000_000)
     ] = None
     session_tokens: Annotated[int | None, Rule("Token limit of one session.", 1, 10**15)] = None
+    cost_usd_per_minute: Annotated[
+        float | None,
+        Rule(
+            "Burn rate in dollars a minute, over the last ten minutes, at which the agent is "
+            "paused as a runaway; 0 means no limit.",
+            0,
+            1_000_000,
+        ),
+    ] = 2.0
+    cost_usd_per_day: Annotated[
+        float | None,
+        Rule("Cost limit of a day (UTC), in dollars; 0 means no limit.", 0, 1_000_000),
+    ] = 20.0

@@ -45,6 +45,15 @@ class TeamSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The `[team]` table: the person, and the folder of inbox files."""
 
     human: Annotated[str, Rule("Name of the person the agents work for.")] = "human"
+    cost_usd_per_day: Annotated[
+        float,
+        Rule(
+            "What all agents together may cost on a day (UTC), in dollars; 0 means no limit. An "
+            "agent that spends more is paused.",
+            0,
+            1_000_000,
+        ),
+    ] = 100.0
     inboxes: Annotated[
         str,
         Rule("Folder of the inbox files, beside the home; empty means `inboxes` in the home."),
@@ -245,6 +254,21 @@ TURN_RULES: Final[Mapping[str, Rule]] = {
     ),
     "tokens_per_message": Rule(
         "Token limit after each message of a person; 0 means no limit.", 0, USAGE_SUM_MAX
+    ),
+    "alike_in_a_row": Rule(
+        "Messages of agents in a row that say the same, after which the conversation rests as a "
+        "runaway; 0 means no limit.",
+        0,
+        TURNS_MAX,
+    ),
+    "cost_usd_per_minute": Rule(
+        "Burn rate in dollars a minute, over the last ten minutes, at which the conversation rests "
+        "as a runaway; 0 means no limit.",
+        0,
+        1_000_000,
+    ),
+    "cost_usd_per_day": Rule(
+        "Cost limit of a channel on a day (UTC), in dollars; 0 means no limit.", 0, 1_000_000
     ),
     "max_turns": _turns("Turn limit of a channel"),
     "max_rounds": _turns("Limit of whole rounds in a channel"),

@@ -4,8 +4,10 @@ An agent, session or channel without usage is left out.
 """
 
 from collections.abc import Iterator
+from datetime import datetime
 
-from muster.machines.state import Team
+from muster.machines.breaker.burn import spent_today_usd, usd_per_minute
+from muster.machines.state import Burn, Team
 from muster.machines.vocabulary import NOTHING_USED, Usage
 from muster.views.answers.costs import (
     AgentCost,
@@ -18,14 +20,16 @@ from muster.views.channels import usage_fields, usage_or_nothing, usage_view
 from muster.views.conversation_costs import Tally
 
 
-def view_costs(team: Team, tally: Tally) -> CostsView:
-    """All usage of a team."""
+def view_costs(team: Team, tally: Tally, now: datetime) -> CostsView:
+    """All usage of a team, and how fast it grows."""
     return CostsView(
         seq=team.seq,
         team=usage_view(_in_all(team, tally)),
-        agents=tuple(_agents(team)),
+        usd_per_minute=_rate(team.burn, now),
+        today_usd=spent_today_usd(team.burn, now),
+        agents=tuple(_agents(team, now)),
         sessions=tuple(_sessions(team)),
-        channels=tuple(_channels(team)),
+        channels=tuple(_channels(team, now)),
         conversations=tuple(
             ConversationCost(conversation=name, **usage_fields(used))
             for name, used in tally.conversations.items()
@@ -33,11 +37,15 @@ def view_costs(team: Team, tally: Tally) -> CostsView:
     )
 
 
+def _rate(burn: Burn, now: datetime) -> float:
+    return round(usd_per_minute(burn, now), 4)
+
+
 def _in_all(team: Team, tally: Tally) -> Usage:
     return sum((agent.used for agent in team.agents.values()), start=tally.seatless)
 
 
-def _agents(team: Team) -> Iterator[AgentCost]:
+def _agents(team: Team, now: datetime) -> Iterator[AgentCost]:
     for seat, agent in sorted(team.agents.items()):
         if agent.used != NOTHING_USED:
             yield AgentCost(
@@ -46,6 +54,9 @@ def _agents(team: Team) -> Iterator[AgentCost]:
                 counted=usage_or_nothing(agent.run.used),
                 max_cost_usd=agent.run.budget.cost_usd,
                 max_tokens=agent.run.budget.tokens,
+                usd_per_minute=_rate(agent.burn, now),
+                today_usd=spent_today_usd(agent.burn, now),
+                max_usd_per_day=agent.run.budget.cost_usd_per_day or None,
                 **usage_fields(agent.used),
             )
 
@@ -64,12 +75,15 @@ def _sessions(team: Team) -> Iterator[SessionCost]:
             )
 
 
-def _channels(team: Team) -> Iterator[ChannelCost]:
+def _channels(team: Team, now: datetime) -> Iterator[ChannelCost]:
     for name, channel in sorted(team.channels.items()):
         if channel.used != NOTHING_USED:
             yield ChannelCost(
                 channel=name,
                 max_cost_usd=channel.config.max_cost_usd or None,
                 max_tokens=channel.config.max_tokens or None,
+                usd_per_minute=_rate(channel.burn, now),
+                today_usd=spent_today_usd(channel.burn, now),
+                max_usd_per_day=channel.config.cost_usd_per_day or None,
                 **usage_fields(channel.used),
             )

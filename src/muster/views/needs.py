@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
+from muster.machines.breaker.going_on import LIMITS
 from muster.machines.needs.needs import UNANSWERED, Need, all_needs, changes_at, open_needs
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import NeedKind
@@ -14,6 +15,7 @@ _WHAT: Final[Mapping[NeedKind, str]] = {
     NeedKind.APPROVAL: "is waiting for your approval",
     NeedKind.QUESTION: "is waiting for you",
     NeedKind.HELD: "was interrupted by you",
+    NeedKind.RUNAWAY: "was paused as a runaway",
     NeedKind.UNANSWERED: "left a message unanswered",
     NeedKind.FAILING: "keeps failing",
     NeedKind.LIMIT: "has reached a limit",
@@ -56,6 +58,7 @@ def _view(team: Team, need: Need) -> NeedView:
         conversation=need.conversation,
         approval=need.approval,
         can_be_done=need.kind not in UNANSWERED,
+        can_go_on=need.kind in LIMITS,
     )
 
 

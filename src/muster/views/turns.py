@@ -3,7 +3,7 @@
 from typing import Final
 
 from muster.machines.state import Agent, Channel, Team
-from muster.machines.turns.ends import IN_ALL, limit_reached
+from muster.machines.turns.ends import IN_ALL
 from muster.machines.turns.order import is_stopped
 from muster.machines.vocabulary import Limit, TurnState
 from muster.views.answers.channels import TurnOverridden
@@ -36,8 +36,7 @@ def _limit_in_words(team: Team, channel: Channel, limit: Limit) -> str:
         case Limit.STOP_PHRASE:
             return f"{config.stop_phrase!r} was said"
         case _:
-            reached = limit_reached(team, channel)
-            return reached[1] if reached is not None and reached[0] is limit else "limit reached"
+            return channel.rest_reason or "limit reached"
 
 
 def _stopped(team: Team, channel: Channel) -> list[str]:

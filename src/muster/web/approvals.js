@@ -1,6 +1,6 @@
 // Approval requests: the open ones, answering them, and announcing them to screen readers.
 
-import { path, post } from "./api.js";
+import { get, path, post } from "./api.js";
 import { secondsUntil, span } from "./clock.js";
 import { store } from "./store.js";
 import { visible } from "./visible.js";
@@ -15,13 +15,30 @@ export function approvals({ seat = null, channel = null } = {}) {
 
 export const approvalKey = ({ id }) => `approval:${id}`;
 
-/** Allow or deny a request. */
-export function answer(approval, allow, note) {
-  const body = { allow, ...(note ? { note } : {}) };
-  return store.act(approvalKey(approval), allow ? "Allow" : "Deny", () =>
-    post(path`/api/approvals/${approval.id}`, body),
-  );
+/** The permissions that a person can give: the label of each, and how far it reaches. */
+export const permissions = ({ rules }) =>
+  rules.length
+    ? [
+        ["Allow once", "once"],
+        ["For this session", "session"],
+        ["Always", "always"],
+      ]
+    : [["Allow", "once"]];
+
+/** Allow or deny a request. A permission can reach further than this call. */
+export function answer(approval, allow, note = "", scope = "once", label = allow ? "Allow" : "Deny") {
+  const body = { allow, ...(note ? { note } : {}), ...(scope === "once" ? {} : { scope }) };
+  return store.act(approvalKey(approval), label, () => post(path`/api/approvals/${approval.id}`, body));
 }
+
+/** Answer several requests, one after the other: each answer is confirmed by itself. */
+export async function answerAll(several, allow) {
+  for (const each of several) await answer(each, allow);
+}
+
+/** Who allowed or denied what, the newest first. */
+export const decisions = (agent = null) =>
+  get(`/api/decisions${agent ? `?agent=${encodeURIComponent(agent)}` : ""}`);
 
 /** The answer that the timeout will give, and when: `auto-deny in 4:05`. */
 export function otherwise({ until, default: allowed }) {

@@ -25,7 +25,8 @@ export function reason(need) {
 /** The agent, channel or request that a need is about, and the parts of its address in the page. */
 export function about({ kind, agent, channel, conversation }) {
   if (conversation) return { name: conversation, place: ["conversation", conversation] };
-  if (channel && kind === "limit") return { name: `#${channel}`, place: ["channel", channel] };
+  if (channel && ["limit", "runaway"].includes(kind))
+    return { name: `#${channel}`, place: ["channel", channel] };
   return { name: agent, place: ["agent", agent] };
 }
 
@@ -47,6 +48,12 @@ export const done = (need) => settle(need, "Done", {});
 
 /** Put a need off for an hour. */
 export const later = (need) => settle(need, "Later", { seconds: LATER_SECONDS });
+
+const MORE_TURNS = 10;
+
+/** Let work go on beyond its limit for some turns. */
+export const goOn = (need) =>
+  store.act(needKey(need), "Go on", () => post(path`/api/needs/${need.key}/more`, { turns: MORE_TURNS }));
 
 async function settle(need, label, body) {
   const answer = await store.act(needKey(need), label, () => post(path`/api/needs/${need.key}/settle`, body));

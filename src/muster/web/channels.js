@@ -2,7 +2,7 @@
 
 import { get, path, post } from "./api.js";
 import { secondsUntil, span } from "./clock.js";
-import { dollars } from "./costs.js";
+import { costs, dollars, perMinute } from "./costs.js";
 import { store } from "./store.js";
 
 export const MODES = {
@@ -96,15 +96,20 @@ const ENDS = {
   maxRounds: (rule) => `the limit of ${rounds(rule.maxRounds)} in all is reached`,
   maxCostUsd: (rule) => `the limit of ${dollars(rule.maxCostUsd)} in all is reached`,
   maxTokens: (rule) => `the limit of ${tokens(rule.maxTokens)} in all is reached`,
+  alikeInARow: (rule) => `paused as a runaway, the last ${rule.alikeInARow} messages or more say the same`,
+  costUsdPerMinute: (rule) =>
+    `paused as a runaway, it cost more than ${dollars(rule.costUsdPerMinute)} a minute`,
+  costUsdPerDay: (rule) => `the limit of ${dollars(rule.costUsdPerDay)} a day is reached`,
 };
 
 /** Why a channel rests, and what starts it again. */
 function restSentence({ restLimit, config, members }) {
   const stopped = members.filter((each) => each.stopped).map((each) => each.agent);
   const why = ENDS[restLimit]?.(config, stopped) ?? "the conversation has ended";
-  const then = restLimit?.startsWith("max")
-    ? "Raise the limit in the rules to let it go on."
-    : "A message starts it again.";
+  const then =
+    restLimit?.startsWith("max") || restLimit === "costUsdPerDay"
+      ? "Raise the limit in the rules to let it go on."
+      : "A message starts it again.";
   return `Resting: ${why}. ${then}`;
 }
 
@@ -122,6 +127,7 @@ export function progress(channel) {
     against(used?.costUsd, config.maxCostUsd, dollars),
     against(used?.tokens, config.maxTokens, tokens),
     config.maxRounds ? `at most ${rounds(config.maxRounds)}` : "",
+    perMinute(costs.rateOf(channel.channel)),
   ];
   return [
     turnsSinceMessage || usedSinceMessage ? `Since the last message: ${listed(since)}` : "",

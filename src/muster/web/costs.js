@@ -5,12 +5,16 @@ import { patiently } from "./past.js";
 import { store } from "./store.js";
 
 const RELOAD_MS = 500;
-const ABOUT = new Set(["session_result", "usage_recorded", "muster_started"]);
+const AGAIN_MS = 30_000;
+const ABOUT = new Set(["session_result", "usage_reported", "usage_recorded", "muster_started"]);
 
 class Costs {
   #timer = null;
   #asking = false;
   team = null; // null until loaded
+  rate = 0; // dollars a minute, of all agents
+  today = 0;
+  #rates = new Map();
   #conversations = new Map();
 
   /** Load now, and again after each usage event. */
@@ -22,6 +26,11 @@ class Costs {
   /** The usage of a conversation, or null. */
   conversation(name) {
     return this.#conversations.get(name) ?? null;
+  }
+
+  /** The burn rate of an agent, by its seat, or of a channel, by its name. */
+  rateOf(what) {
+    return this.#rates.get(what) ?? 0;
   }
 
   #soon() {
@@ -38,6 +47,13 @@ class Costs {
     this.#asking = false;
     if (!found) return;
     this.team = found.team;
+    this.rate = found.usdPerMinute;
+    this.today = found.todayUsd;
+    this.#rates = new Map([
+      ...found.agents.map(({ seat, usdPerMinute }) => [seat, usdPerMinute]),
+      ...found.channels.map(({ channel, usdPerMinute }) => [channel, usdPerMinute]),
+    ]);
+    if (this.rate) setTimeout(() => this.#soon(), AGAIN_MS); // a rate falls while nothing happens
     this.#conversations = new Map(found.conversations.map((each) => [each.conversation, each]));
     store.touch("costs");
   }
@@ -47,6 +63,9 @@ export const costs = new Costs();
 
 /** An amount in dollars; small amounts get four decimals. */
 export const dollars = (cost) => `$${cost.toFixed(cost >= 1 ? 2 : 4)}`;
+
+/** A burn rate: `$0.77/min`; empty where nothing is spent. */
+export const perMinute = (rate) => (rate >= 0.005 ? `$${rate.toFixed(2)}/min` : "");
 
 /** Usage in short: the cost, or the tokens if there is no cost; empty without usage. */
 export function spent(used) {

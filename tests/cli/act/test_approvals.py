@@ -67,6 +67,16 @@ def test_a_person_sees_what_is_asked_and_allows_or_denies_it(team: Inside) -> No
     assert f"no open request for approval '{build}'" in refused(team, "approve", build)
 
 
+def test_several_are_answered_at_once_and_the_history_says_who_allowed_what(team: Inside) -> None:
+    first, second = team.asks("Ada", "Bash", "make one"), team.asks("Ada", "Bash", "make two")
+    told = does(team, "approve", first, second, "--note", "fine")
+    assert all(f"Ada may use Bash ({each})" in told for each in (first, second))
+    newest = does(team, "approvals", "--history").splitlines()[1]
+    assert re.search(r"Ada +allowed +human +Bash +make two +fine", newest)
+    listed = json.loads(does(team, "approvals", "--history", "--json"))["decisions"]
+    assert [each["id"] for each in listed[:2]] == [second, first]
+
+
 def test_programs_are_told_in_json(team: Inside) -> None:
     asked = team.asks("Ada")
     [shown] = json.loads(does(team, "approvals", "--json"))["approvals"]
@@ -129,9 +139,11 @@ def test_costs_are_shown_by_agent_session_and_channel(tmp_path: Path) -> None:
         does(team, "channel", "config", "design", "maxCostUsd=5", "max_tokens=9000")
         told = does(team, "costs")
         assert told.startswith("$1.25, 1000 tokens in all\n")
-        assert re.search(r"^Ada +\$1.25 +1000 +999 +1 +0 +0 +-$", told, re.MULTILINE)
+        assert re.search(r"^Ada +\$1.25 +1000 +999 +1 +0 +0 +\$20 a day +-$", told, re.MULTILINE)
         assert re.search(rf"^Ada: {session} +\$1.25 +1000", told, re.MULTILINE)
-        assert re.search(r"^design +\$1.25 .* \$5 or 9000 tokens$", told, re.MULTILINE)
+        assert re.search(
+            r"^design +\$1.25 .* \$5 or 9000 tokens or \$20 a day +-$", told, re.MULTILINE
+        )
         assert "$1.25 used" in does(team, "status")
         with Client(team.server.url, team.server.token) as client:
             over_http = client.costs()

@@ -81,7 +81,10 @@ def test_a_result_counts_for_its_agent_its_session_and_its_channel(
     assert found["team"] == {**spent(0.85, 137), "inputTokens": 134, "outputTokens": 3}
     whole = {**spent(0.75, 130), "inputTokens": 128, "outputTokens": 2}
     unlimited = {"maxCostUsd": None, "maxTokens": None}
-    assert ada == {**whole, **unlimited, "agent": "Ada", "seat": seat, "counted": whole}
+    burning = {"usdPerMinute": 0.5, "todayUsd": 0.75, "maxUsdPerDay": 20}
+    named = {"agent": "Ada", "seat": seat, "counted": whole}
+    assert ada == {**whole, **unlimited, **burning, **named}
+    assert (found["usdPerMinute"], found["todayUsd"]) == (0.6, 0.85)
     assert bo["agent"] == "Bo"
     [lives] = [each for each in found["sessions"] if each["agent"] == "Ada"]
     assert lives == {**whole, **unlimited, "session": session, "agent": "Ada", "seat": seat}

@@ -237,6 +237,7 @@ def _about(seat: SeatId) -> Iterator[Command]:
     yield c.TellHuman(seat=seat, text="hello")
     yield c.MarkRead(seat=seat, upto=5)
     yield c.SeeMessages(seat=seat, upto=5)
+    yield c.AllowMore(key="limit:reviews:1", turns=10)
     yield c.ReturnMessages(seat=seat, reason="its session failed")
     yield c.RetryMessages(seat=seat)
     yield c.InterruptWork(seat=seat)

@@ -142,7 +142,7 @@ def test_usage_below_every_limit_ends_nothing() -> None:
 def test_the_defaults_protect_a_new_user() -> None:
     config = TurnConfig()
     assert (config.turns_per_message, config.cost_usd_per_message) == (100, 5.0)
-    scene = trio()
+    scene = trio(TurnConfig(alike_in_a_row=0))
     events = plays(scene, 100)
     assert "100 turns since the last message of a person (turnsPerMessage)" in notice(events)
 

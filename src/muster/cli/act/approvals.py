@@ -11,8 +11,10 @@ from muster.cli.reading import now
 from muster.cli.render import Cell, Look, Row, Tone, clean, duration, table
 from muster.cli.terminal import look
 from muster.client import requests
-from muster.machines.vocabulary import ApprovalScope
+from muster.client.approvals import decisions
+from muster.machines.vocabulary import Answered, ApprovalScope
 from muster.views.answers.agents import ApprovalView, Settled
+from muster.views.answers.approvals import ApprovalDecision
 
 _REACH: Final = {
     ApprovalScope.ONCE: "",
@@ -20,17 +22,21 @@ _REACH: Final = {
     ApprovalScope.ALWAYS: " from now on",
 }
 
+_DECISIONS: Final = ("WHEN (UTC)", "AGENT", "ANSWER", "BY", "TOOL", "WHAT", "NOTE")
 _APPROVALS: Final = ("ID", "AGENT", "TOOL", "ELSE", "IN", "WHERE", "WHAT")
 
 
 @click.command()
 @home_option
 @json_option("Print the requests as JSON.")
-def approvals(home: Path, as_json: bool) -> None:
+@click.option("--history", is_flag=True, help="List who allowed or denied what, instead.")
+def approvals(home: Path, as_json: bool, history: bool) -> None:
     """List requests that wait for your approval.
 
     `muster approve ID` and `muster deny ID` answer one; ELSE is the answer after a timeout.
     """
+    if history:
+        return _show_history(home, as_json)
     with server(home) as client:
         found = client.ask(requests.approvals())
     if as_json:
@@ -39,6 +45,31 @@ def approvals(home: Path, as_json: bool) -> None:
         click.echo(approval_table(found.approvals, look()))
     else:
         click.echo("No request waits for approval.")
+
+
+def _show_history(home: Path, as_json: bool) -> None:
+    with server(home) as client:
+        found = client.ask(decisions())
+    if as_json:
+        print_json(found)
+    elif found.decisions:
+        click.echo(table(_DECISIONS, [_decision_row(each) for each in found.decisions], look()))
+    else:
+        click.echo("No request was answered yet.")
+
+
+def _decision_row(made: ApprovalDecision) -> Row:
+    said = "allowed" if made.allow else "denied"
+    by = made.by or {Answered.DEADLINE: "timeout"}.get(made.how, "end of session")
+    return (
+        f"{made.at:%Y-%m-%d %H:%M}",
+        made.agent,
+        f"{said}{_REACH[made.scope]}",
+        by,
+        made.tool,
+        made.detail or "-",
+        made.note or "-",
+    )
 
 
 def approval_table(asked: tuple[ApprovalView, ...], shown: Look) -> str:
@@ -73,20 +104,24 @@ def note_option(function: Function) -> Function:
     type=click.Choice([str(each) for each in ApprovalScope]),
     help="Allow this call, its kind for the session, or its kind for good.",
 )
-@click.argument("approval", metavar="ID")
-def approve(home: Path, as_json: bool, note: str | None, scope: str | None, approval: str) -> None:
-    """Approve a request. `muster approvals` lists them."""
-    _answer(home, as_json, approval, allow=True, note=note, scope=scope)
+@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+def approve(
+    home: Path, as_json: bool, note: str | None, scope: str | None, ids: tuple[str, ...]
+) -> None:
+    """Approve requests. `muster approvals` lists them."""
+    for approval in ids:
+        _answer(home, as_json, approval, allow=True, note=note, scope=scope)
 
 
 @click.command()
 @home_option
 @json_option("Print the answer and its event number as JSON.")
 @note_option
-@click.argument("approval", metavar="ID")
-def deny(home: Path, as_json: bool, note: str | None, approval: str) -> None:
-    """Deny a request. `muster approvals` lists them."""
-    _answer(home, as_json, approval, allow=False, note=note)
+@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+def deny(home: Path, as_json: bool, note: str | None, ids: tuple[str, ...]) -> None:
+    """Deny requests. `muster approvals` lists them."""
+    for approval in ids:
+        _answer(home, as_json, approval, allow=False, note=note)
 
 
 def _answer(

@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from muster.cli.options import home_option, json_option
+from muster.cli.reading import now
 from muster.cli.render import Look, Row, json_line, table
 from muster.cli.terminal import look
 from muster.engine.loading import load
@@ -15,11 +16,11 @@ from muster.home.lock import LOG_FILE
 from muster.machines.kernel.sentences import dollars
 from muster.store.reading import LogReader
 from muster.views.answers.agents import UsageView
-from muster.views.answers.costs import CostsView, LimitedView
+from muster.views.answers.costs import BurningView, CostsView, LimitedView
 from muster.views.conversation_costs import PAGE_EVENTS, SPENT, Tally
 from muster.views.costs import view_costs
 
-_COSTS: Final = ("COST", "TOKENS", "READ", "WRITTEN", "FROM CACHE", "INTO CACHE", "LIMIT")
+_COSTS: Final = ("COST", "TOKENS", "READ", "WRITTEN", "FROM CACHE", "INTO CACHE", "LIMIT", "NOW")
 
 
 @click.command()
@@ -32,7 +33,7 @@ def costs(home: Path, as_json: bool) -> None:
     left out. The data comes from the team's log, so no server is needed.
     """
     with LogReader.open(home / LOG_FILE) as log:
-        found = view_costs(load(log), _tally(log))
+        found = view_costs(load(log), _tally(log), now())
     if as_json:
         click.echo(json_line(msgspec.json.encode(found)))
     else:
@@ -50,7 +51,10 @@ def _text(found: CostsView, shown: Look) -> Iterator[str]:
     if not found.team.tokens and not found.team.cost_usd:
         yield "There is no usage yet."
         return
-    yield f"{dollars(found.team.cost_usd)}, {found.team.tokens} tokens in all"
+    rate = f", {_rate(found.usd_per_minute)} now" if found.usd_per_minute else ""
+    is_partly = 0 < found.today_usd < found.team.cost_usd
+    today = f", {dollars(found.today_usd)} today" if is_partly else ""
+    yield f"{dollars(found.team.cost_usd)}, {found.team.tokens} tokens in all{today}{rate}"
     agents = [(each.agent, each) for each in found.agents]
     sessions = [(f"{each.agent}: {each.session}", each) for each in found.sessions]
     channels = [(each.channel, each) for each in found.channels]
@@ -77,10 +81,17 @@ def _row(name: str, used: UsageView) -> Row:
         str(used.cache_read_tokens),
         str(used.cache_write_tokens),
         _limit(used) if isinstance(used, LimitedView) else "-",
+        _rate(used.usd_per_minute) if isinstance(used, BurningView) else "-",
     )
+
+
+def _rate(usd_per_minute: float) -> str:
+    return f"${usd_per_minute:.2f}/min" if usd_per_minute else "-"
 
 
 def _limit(used: LimitedView) -> str:
     cost = [] if used.max_cost_usd is None else [f"${used.max_cost_usd:g}"]
     tokens = [] if used.max_tokens is None else [f"{used.max_tokens} tokens"]
-    return " or ".join([*cost, *tokens]) or "-"
+    day = used.max_usd_per_day if isinstance(used, BurningView) else None
+    days = [] if day is None else [f"${day:g} a day"]
+    return " or ".join([*cost, *tokens, *days]) or "-"

@@ -11,9 +11,10 @@ from muster.cli.options import home_option, json_option
 from muster.cli.reading import now
 from muster.cli.render import Look, Tone, clean, duration, paint
 from muster.cli.terminal import look
-from muster.client.needs import reopen, settle
+from muster.client.needs import allow_more, reopen, settle
 from muster.engine.loading import load
 from muster.home.lock import LOG_FILE
+from muster.limits import MORE_TURNS_MAX
 from muster.machines.vocabulary import NeedKind
 from muster.store.reading import LogReader
 from muster.views.answers.needs import NeedList, NeedView
@@ -79,6 +80,24 @@ def again(home: Path, as_json: bool, key: str) -> None:
     _show(found, as_json)
 
 
+@needs.command()
+@home_option
+@json_option("Print what still needs you as JSON.")
+@click.option(
+    "--turns",
+    type=click.IntRange(1, MORE_TURNS_MAX),
+    default=10,
+    show_default=True,
+    help="How many turns, or pieces of work, are allowed.",
+)
+@click.argument("key")
+def more(home: Path, as_json: bool, turns: int, key: str) -> None:
+    """Let KEY, a limit or a runaway, go on for some turns."""
+    with server(home) as client:
+        found = client.ask(allow_more(key, turns))
+    _show(found, as_json)
+
+
 # ── as text ───────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -112,7 +131,7 @@ def _need(need: NeedView, shown: Look) -> Iterator[str]:
 
 def _about(need: NeedView) -> str:
     """The agent, channel or request that the need is about."""
-    if need.kind is NeedKind.LIMIT and need.channel is not None:
+    if need.can_go_on and need.channel is not None:
         return f"#{clean(need.channel)}"
     if need.agent is None:
         return clean(str(need.conversation))
@@ -132,9 +151,9 @@ def remedy(need: NeedView) -> str:
         case NeedKind.MESSAGE:
             to = f"--channel {clean(need.channel)}" if need.channel else f"--to {agent}"
             return f"muster send {to} TEXT, or muster needs done {need.key}"
-        case NeedKind.LIMIT if need.channel is not None:
-            return f"muster send --channel {clean(need.channel)} TEXT lets it go on"
-        case NeedKind.LIMIT | NeedKind.FAILED:
+        case NeedKind.LIMIT | NeedKind.RUNAWAY:
+            return f"muster needs more {need.key}, or muster needs done {need.key}"
+        case NeedKind.FAILED:
             return f"muster why {agent}, then muster start {agent}"
         case NeedKind.REQUEST:
             return f"muster ask TEXT, or muster needs done {need.key}"

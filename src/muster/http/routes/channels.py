@@ -61,6 +61,9 @@ class ConfigChange(StrictBody, frozen=True, kw_only=True):
     rounds_per_message: Turns | UnsetType = UNSET
     cost_usd_per_message: Dollars | UnsetType = UNSET
     tokens_per_message: Tokens | UnsetType = UNSET
+    alike_in_a_row: Turns | UnsetType = UNSET
+    cost_usd_per_minute: Dollars | UnsetType = UNSET
+    cost_usd_per_day: Dollars | UnsetType = UNSET
     max_turns: Turns | UnsetType = UNSET
     max_rounds: Turns | UnsetType = UNSET
     max_cost_usd: Dollars | UnsetType = UNSET

@@ -8,4 +8,4 @@ from muster.views.costs import view_costs
 @route("GET", "/api/costs", may=EVERYBODY)
 async def show_costs(call: ApiCall) -> CostsView:
     """Show token usage and cost: in total, by agent, session, channel and conversation."""
-    return view_costs(call.team, await call.muster.costs.tally())
+    return view_costs(call.team, await call.muster.costs.tally(), call.muster.clock.now())

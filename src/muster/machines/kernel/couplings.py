@@ -339,6 +339,17 @@ def _returned(team: Team, event: Event, fact: e.MessagesReturned) -> Iterator[Co
         yield from _set_running(team.agents[fact.seat], _person(event.actor), "tried again")
 
 
+@coupling(e.MoreAllowed, "Work that a person lets go on beyond a limit goes on at once.")
+def _more_allowed(team: Team, event: Event, fact: e.MoreAllowed) -> Iterator[Command]:
+    if fact.channel is not None:
+        yield c.OfferTurn(channel=fact.channel)
+    elif fact.seat is not None:
+        note = f"goes on for {fact.turns} turns"
+        by = _person(event.actor)
+        mode = RunMode.CONTINUOUS if team.agents[fact.seat].run.long_lived else RunMode.RUN_ONCE
+        yield c.SetDesired(seat=fact.seat, desired=mode, set_by=by, note=note)
+
+
 # ── delegation and run control ────────────────────────────────────────────────────────────────────
 
 

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from muster.errors import Impossible
 from muster.machines import approvals, spending, tokens
 from muster.machines import events as e
+from muster.machines.breaker import going_on
 from muster.machines.delegation import fold as delegation_fold
 from muster.machines.events import Event, Fact, StateTransition
 from muster.machines.identity import fold as identity_fold
@@ -201,6 +202,7 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.ConversationEnd: delegation_fold.conversation_end,
     e.NeedSettled: needs_fold.need_settled,
     e.NeedReopened: needs_fold.need_reopened,
+    e.MoreAllowed: going_on.more_allowed,
     e.MessagesSeen: needs_fold.messages_seen,
 }
 

@@ -102,6 +102,7 @@ _TRIGGERS = {
     "session_ended": "its session ended",
     "reported": "it was reported so",
     "budget": "a limit of its budget was reached",
+    "runaway": "it spent too fast",
     "restart_policy": "its settings ask for no other session",
     "autostart": "its settings say that it starts with muster",
     # turns
@@ -486,6 +487,9 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
         else f"{_clip(f.need)} was put aside as done"
     ),
     e.NeedReopened: lambda f, t: f"{_clip(f.need)} needs a person again",
+    e.MoreAllowed: lambda f, t: (
+        f"{_who(t, f.seat) if f.channel is None else f'#{f.channel}'} may go on for {f.turns} turns"
+    ),
     e.MessagesSeen: lambda f, t: (
         f"a person has seen what was said"
         f" {f'in {f.channel}' if f.channel else f'by {_who(t, f.seat)}'}"

@@ -17,6 +17,7 @@ from muster.limits import COUPLING_STEPS_MAX
 from muster.machines import approvals, tokens
 from muster.machines import commands as c
 from muster.machines import events as e
+from muster.machines.breaker import going_on
 from muster.machines.commands import Command
 from muster.machines.delegation import choices
 from muster.machines.delegation import decide as delegation
@@ -182,6 +183,7 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.CloseConversation: delegation.close_conversation,
     c.SettleNeed: needs.settle_need,
     c.ReopenNeed: needs.reopen_need,
+    c.AllowMore: going_on.allow_more,
     c.SeeMessages: needs.see_messages,
 }
 
@@ -208,6 +210,7 @@ ACTOR_RULES: dict[type[Command], Callable[[Team, Any, str], None]] = {
     c.ForgetChoice: choices.check_chooses,
     c.SettleNeed: needs.check_settles,
     c.ReopenNeed: needs.check_settles,
+    c.AllowMore: needs.check_settles,
     c.SeeMessages: needs.check_settles,
     c.SummonAgents: shutdown.check_may_start,
     c.WakeAgents: shutdown.check_may_start,

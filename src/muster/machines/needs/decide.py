@@ -15,7 +15,7 @@ from muster.machines.vocabulary import NeedKind
 
 
 def settle_need(team: Team, command: c.SettleNeed, now: datetime) -> Sequence[Fact]:
-    need = _need(team, command.key, now)
+    need = open_need(team, command.key, now)
     if command.seconds is not None:
         low, high = limits.SNOOZE_SECONDS_MIN, limits.SNOOZE_SECONDS_MAX
         if not low <= command.seconds <= high:
@@ -37,7 +37,8 @@ def _seen(team: Team, need: Need) -> Sequence[Fact]:
     return (e.MessagesSeen(upto=team.agents[need.seat].to_person[-1].seq, seat=need.seat),)
 
 
-def _need(team: Team, key: str, now: datetime) -> Need:
+def open_need(team: Team, key: str, now: datetime) -> Need:
+    """The need with this key."""
     for each in all_needs(team, now):
         if each.key == key:
             return each
@@ -50,7 +51,7 @@ def reopen_need(team: Team, command: c.ReopenNeed, now: datetime) -> Sequence[Fa
         return (e.NeedReopened(need=command.key),)
     unseen = _unseen_again(team, command.key)
     if unseen is None:
-        _need(team, command.key, now)  # nobody has put it aside
+        open_need(team, command.key, now)  # nobody has put it aside
     return () if unseen is None else (unseen,)
 
 
@@ -84,7 +85,7 @@ def see_messages(team: Team, command: c.SeeMessages, now: datetime) -> Sequence[
 
 
 def check_settles(
-    team: Team, command: c.SettleNeed | c.ReopenNeed | c.SeeMessages, actor: str
+    team: Team, command: c.SettleNeed | c.ReopenNeed | c.AllowMore | c.SeeMessages, actor: str
 ) -> None:
     """Only a person decides what a person need not look at."""
     refuse_agent(actor, "put aside what needs a person")

@@ -12,7 +12,8 @@ from typing import Final
 from muster import limits
 from muster.machines.ids import MUSTER, ChannelId, ConversationId, SeatId
 from muster.machines.state import Agent, Channel, Record, Status, Team, WordToPerson
-from muster.machines.vocabulary import Authority, Limit, NeedKind, RunMode
+from muster.machines.turns.ends import RUNAWAYS
+from muster.machines.vocabulary import RUNAWAY, Authority, Limit, NeedKind, RunMode
 
 UNANSWERED: Final = frozenset({NeedKind.APPROVAL, NeedKind.QUESTION, NeedKind.HELD})
 """An agent waits for the answer: a person can put these aside for some time, and not as done."""
@@ -23,6 +24,9 @@ _ENDED_BY_LIMIT: Final = frozenset(Limit) - {
     Limit.STOP_PHRASE,
     Limit.SELECTOR,
 }
+_STOPS: Final = {"budget": NeedKind.LIMIT, RUNAWAY: NeedKind.RUNAWAY}
+"""Reasons for which muster itself pauses an agent, and a person decides how it goes on."""
+
 _RANK: Final = {kind: rank for rank, kind in enumerate(NeedKind)}
 _STUCK: Final = timedelta(seconds=limits.STUCK_SECONDS)
 
@@ -100,8 +104,9 @@ def _trouble(agent: Agent, now: datetime) -> Iterator[Need]:
     run, failure, left = agent.run, agent.run.last_failure, agent.unanswered
     occasion = f"{agent.seat}:{run.generation}"
     known = run.desired is RunMode.PAUSE and run.set_by != MUSTER  # a person stopped it, and knows
-    if not known and run.desired is RunMode.PAUSE and run.set_because == "budget":
-        yield _about(agent, NeedKind.LIMIT, occasion, run.note, run.set_at)
+    kind = _STOPS.get(run.set_because)
+    if not known and run.desired is RunMode.PAUSE and kind is not None:
+        yield _about(agent, kind, occasion, run.note, run.set_at)
     elif left is not None:
         yield _about(agent, NeedKind.UNANSWERED, f"{agent.seat}:{left.seq}", left.reason, left.at)
     elif not known and failure is not None and run.retry_at is not None:
@@ -170,10 +175,11 @@ def _of_channel(channel: Channel) -> Iterator[Need]:
             channel=channel.id,
         )
     if channel.resting and channel.rest_limit in _ENDED_BY_LIMIT:
+        kind = NeedKind.RUNAWAY if channel.rest_limit in RUNAWAYS else NeedKind.LIMIT
         yield Need(
-            kind=NeedKind.LIMIT,
-            key=f"limit:{channel.id}:{channel.epoch}",
-            why=f"the conversation rests at its limit {channel.rest_limit}",
+            kind=kind,
+            key=f"{kind}:{channel.id}:{channel.epoch}",
+            why=channel.rest_reason,
             channel=channel.id,
         )
     yield from _unread(channel.to_person, channel.seen, channel.id)

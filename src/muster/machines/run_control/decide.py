@@ -24,9 +24,17 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines import spending
 from muster.machines.actors import refuse_agent
+from muster.machines.breaker.burn import burnt, over_rate
 from muster.machines.events import Fact
 from muster.machines.identity.wake_orders import is_being_woken, packed, wake_requested
-from muster.machines.ids import MUSTER, STATE_FILE_EDIT, SeatId, SessionId, author_text
+from muster.machines.ids import (
+    MUSTER,
+    STATE_FILE_EDIT,
+    ConversationId,
+    SeatId,
+    SessionId,
+    author_text,
+)
 from muster.machines.run_control.gate import (
     closed_gate,
     closed_to_tasks,
@@ -51,9 +59,9 @@ from muster.machines.run_control.modes import (
     desire,
     move,
 )
-from muster.machines.state import Agent, Phase, Status, Team
+from muster.machines.state import Agent, Phase, Session, Status, Team
 from muster.machines.turns.messages import message_to_lead
-from muster.machines.vocabulary import NOTHING_USED, Authority, RunMode, Urgency
+from muster.machines.vocabulary import NOTHING_USED, RUNAWAY, Authority, RunMode, Urgency
 
 
 def set_desired(team: Team, command: c.SetDesired, now: datetime) -> Iterator[Fact]:
@@ -249,13 +257,9 @@ def report_result(team: Team, command: c.ReportResult, now: datetime) -> Iterato
         channel=command.channel,
         conversation=led or session.task,
     )
-    after = spending.charged(agent, command.usage, led)
-    used = replace(session, used=session.used + command.usage, spending=NOTHING_USED)
-    reached = spending.budget_limit_reached(after, used) or spending.lead_limit_reached(
-        after, led, team.delegation.allowance
-    )
-    if reached:
-        yield from pause_for(team, agent, reached)
+    stop = _limit_reached(team, agent, session, command, led, now)
+    if stop is not None:
+        yield from pause_for(team, agent, *stop)
         return
     if session.task is not None:
         if command.answers:
@@ -275,16 +279,43 @@ def report_spending(team: Team, command: c.ReportSpending, now: datetime) -> Ite
         return
     yield e.WorkSpending(seat=agent.seat, session=session.id, usage=command.usage)
     reached = spending.budget_limit_reached(agent, replace(session, spending=command.usage))
-    if reached and session.urgency is None:
+    is_free = agent.run.more_work > 1  # a person allowed some more
+    if reached and session.urgency is None and not is_free:
         yield from pause_for(team, agent, reached)
         if session.interruptible:
             yield e.WorkInterrupted(seat=agent.seat, session=session.id)
 
 
-def pause_for(team: Team, agent: Agent, reached: str) -> Iterator[Fact]:
+def _limit_reached(
+    team: Team,
+    agent: Agent,
+    session: Session,
+    command: c.ReportResult,
+    led: ConversationId | None,
+    now: datetime,
+) -> tuple[str, str] | None:
+    """The reason why an agent is paused after a piece of work, and the trigger."""
+    if agent.run.more_work > 1:  # a person allowed some more
+        return None
+    usage = command.usage
+    after = spending.charged(agent, usage, led)
+    after = replace(after, burn=burnt(agent.burn, usage, now))
+    used = replace(session, used=session.used + usage, spending=NOTHING_USED)
+    reached = (
+        spending.budget_limit_reached(after, used)
+        or spending.lead_limit_reached(after, led, team.delegation.allowance)
+        or spending.day_limit_reached(replace(team, burn=burnt(team.burn, usage, now)), after, now)
+    )
+    if reached:
+        return reached, "budget"
+    runaway = over_rate(after.burn, agent.run.budget.cost_usd_per_minute)
+    return (runaway, RUNAWAY) if runaway else None
+
+
+def pause_for(team: Team, agent: Agent, reached: str, trigger: str = "budget") -> Iterator[Fact]:
     """Pause an agent at a limit: no further turn, and its session stops gracefully."""
     if agent.run.desired is not PAUSE:
-        yield desire(agent, PAUSE, "budget", MUSTER, reached)
+        yield desire(agent, PAUSE, trigger, MUSTER, reached)
     yield from stop_all(team, agent, Urgency.GRACEFUL, reached)
 
 

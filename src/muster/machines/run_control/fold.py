@@ -25,6 +25,7 @@ from muster.machines.state import (
 from muster.machines.vocabulary import (
     FAILURES,
     NOTHING_USED,
+    RUNAWAY,
     Authority,
     OnSilence,
     Outcome,
@@ -69,7 +70,7 @@ def desired_set(team: Team, event: Event, fact: e.DesiredSet) -> Team:
 
 def _is_held(run: RunControl, fact: e.DesiredSet) -> bool:
     """Whether autostart is to leave the agent alone: a person or a budget paused it."""
-    if fact.trigger not in ("person", "budget") or fact.desired in _ONE_SHOTS:
+    if fact.trigger not in ("person", "budget", RUNAWAY) or fact.desired in _ONE_SHOTS:
         return run.is_held
     return fact.desired is RunMode.PAUSE
 

@@ -11,7 +11,7 @@ from muster.machines.events import Fact
 from muster.machines.ids import SessionId
 from muster.machines.state import Agent
 from muster.machines.tables import Row, Table
-from muster.machines.vocabulary import Machine, RunMode
+from muster.machines.vocabulary import RUNAWAY, Machine, RunMode
 
 CONTINUOUS, PAUSE, RUN_ONCE, RUN_CLEANUP = RunMode
 
@@ -35,6 +35,7 @@ DESIRED: Table[None] = Table(
     *_rows(list(RunMode), list(RunMode), "person", "new generation, acted on at once"),
     *_rows(ONE_SHOTS, (PAUSE,), "one_shot_done", "unless `desired` changed meanwhile"),
     *_rows(RUNNING, (PAUSE,), "budget", "a limit is reached; the note says which"),
+    *_rows(RUNNING, (PAUSE,), RUNAWAY, "it spends too fast; the note says how fast"),
     *_rows((CONTINUOUS,), (PAUSE,), "restart_policy", "its settings ask for no other session"),
     *_rows((PAUSE,), (CONTINUOUS,), "autostart", "with muster, unless a person paused it"),
 )

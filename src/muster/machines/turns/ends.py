@@ -5,9 +5,11 @@ rests grants no turn; a person's message starts it again, and so does a higher l
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final
 
 from muster.machines import events as e
+from muster.machines.breaker.burn import over_day, over_rate, usd_per_minute
 from muster.machines.events import Fact
 from muster.machines.spending import over
 from muster.machines.state import Channel, Team
@@ -17,8 +19,11 @@ from muster.machines.vocabulary import NOTHING_USED, Limit
 QUIET: Final = frozenset({Limit.IDLE_ROUNDS, Limit.NOTHING_NEW})
 """Ends that are no news: the channel rests without a notice."""
 
-IN_ALL: Final = frozenset({Limit.TURNS, Limit.ROUNDS, Limit.COST, Limit.TOKENS})
+IN_ALL: Final = frozenset({Limit.TURNS, Limit.ROUNDS, Limit.COST, Limit.TOKENS, Limit.COST_PER_DAY})
 """Limits of all turns of a channel, which a message does not start again."""
+
+RUNAWAYS: Final = frozenset({Limit.ALIKE, Limit.COST_RATE})
+"""Limits at which a conversation is a runaway."""
 
 RAISABLE: Final = frozenset(Limit) - QUIET - {Limit.SELECTOR}
 """Limits that a change of the rules can raise or take away."""
@@ -27,8 +32,10 @@ _PER_MESSAGE: Final = "since the last message of a person"
 _IN_ALL: Final = "in all"
 
 
-def limit_reached(team: Team, channel: Channel) -> tuple[Limit, str] | None:
+def limit_reached(team: Team, channel: Channel, now: datetime) -> tuple[Limit, str] | None:
     """The limit that a channel has reached, and that in words. Every grant asks this."""
+    if channel.turns < channel.free_until:
+        return None
     rules, since = channel.config, channel.since_message
     if since.stopped and rules.stop_phrase:
         return Limit.STOP_PHRASE, f"{rules.stop_phrase!r} was said"
@@ -41,7 +48,26 @@ def limit_reached(team: Team, channel: Channel) -> tuple[Limit, str] | None:
         rounds = _rounds_reached(team, channel)
         if rounds is not None:
             return rounds
-    return None if channel.used is NOTHING_USED else _usage_reached(channel)
+    if 0 < rules.alike_in_a_row <= channel.echo.alike:
+        rate = usd_per_minute(channel.burn, now)
+        cost = f", ${rate:.2f} a minute" if rate else ""
+        return Limit.ALIKE, _runaway(channel, f"the last {channel.echo.alike} alike{cost}", now)
+    return None if channel.used is NOTHING_USED else _usage_reached(channel, now)
+
+
+def _runaway(channel: Channel, what: str, now: datetime) -> str:
+    """A runaway in words: `27 turns in 55 s, the last 12 alike`."""
+    turns, since = f"{channel.turns_since_message} turns", channel.echo.since
+    if since is not None:
+        turns += f" in {_duration((now - since).total_seconds())}"
+    return f"{turns}, {what}"
+
+
+def _duration(seconds: float) -> str:
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds // size:.0f} {unit}"
+    return f"{max(1, seconds):.0f} s"
 
 
 def _rounds_reached(team: Team, channel: Channel) -> tuple[Limit, str] | None:
@@ -54,7 +80,7 @@ def _rounds_reached(team: Team, channel: Channel) -> tuple[Limit, str] | None:
     return None
 
 
-def _usage_reached(channel: Channel) -> tuple[Limit, str] | None:
+def _usage_reached(channel: Channel, now: datetime) -> tuple[Limit, str] | None:
     rules, since = channel.config, channel.since_message.used
     for limit, used, cost_usd, tokens, where in (
         (Limit.COST_PER_MESSAGE, since, rules.cost_usd_per_message, None, _PER_MESSAGE),
@@ -64,6 +90,10 @@ def _usage_reached(channel: Channel) -> tuple[Limit, str] | None:
     ):
         if reached := over(used, cost_usd or None, tokens or None, f" {where}"):
             return limit, reached
+    if reached := over_rate(channel.burn, rules.cost_usd_per_minute):
+        return Limit.COST_RATE, _runaway(channel, reached, now)
+    if reached := over_day(channel.burn, rules.cost_usd_per_day, now, " in the channel"):
+        return Limit.COST_PER_DAY, reached
     return None
 
 

@@ -364,6 +364,7 @@ def channel_rested(team: Team, event: Event, fact: e.ChannelRested) -> Team:
         team.channels[fact.channel],
         resting=True,
         rest_limit=fact.limit,
+        rest_reason=fact.reason,
         silent_turns=0,
         selector_asked=False,
     )
@@ -371,7 +372,7 @@ def channel_rested(team: Team, event: Event, fact: e.ChannelRested) -> Team:
 
 
 def channel_roused(team: Team, event: Event, fact: e.ChannelRoused) -> Team:
-    channel = replace(team.channels[fact.channel], resting=False, rest_limit=None)
+    channel = replace(team.channels[fact.channel], resting=False, rest_limit=None, rest_reason="")
     return with_channel(team, event, channel)
 
 

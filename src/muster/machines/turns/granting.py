@@ -55,7 +55,7 @@ def offer_turn(team: Team, command: c.OfferTurn, now: datetime) -> Sequence[Fact
     claimed = first_claim(team, channel) if channel.claims else None
     by_person = claimed is not None and claimed.claim is _PERSON
     if channel.resting:
-        roused = by_person or _is_roused(team, channel, claimed)
+        roused = by_person or _is_roused(team, channel, claimed, now)
         return (e.ChannelRoused(channel=channel.id),) if roused else ()
     if channel.idle is not None:
         return _end_idleness(Membership(team, channel, team.agents[channel.idle], now), claimed)
@@ -67,7 +67,7 @@ def offer_turn(team: Team, command: c.OfferTurn, now: datetime) -> Sequence[Fact
         silence = silence_reached(team, channel)
         if silence is not None:
             return rest(channel, *silence)
-    reached = limit_reached(team, channel)
+    reached = limit_reached(team, channel, now)
     if claimed is None:
         return _grant_in_ring(team, channel, now, reached)
     if reached is not None:
@@ -76,11 +76,11 @@ def offer_turn(team: Team, command: c.OfferTurn, now: datetime) -> Sequence[Fact
     return _held_again(membership, _grant_claim(team, channel, claimed, now))
 
 
-def _is_roused(team: Team, channel: Channel, claimed: ClaimedTurn | None) -> bool:
+def _is_roused(team: Team, channel: Channel, claimed: ClaimedTurn | None, now: datetime) -> bool:
     """Whether the reason why a channel rests is gone."""
     if channel.rest_limit is Limit.NOTHING_NEW:
         return claimed is not None or can_take_turn(team, channel)
-    return channel.rest_limit in RAISABLE and limit_reached(team, channel) is None
+    return channel.rest_limit in RAISABLE and limit_reached(team, channel, now) is None
 
 
 def _end_idleness(idle: Membership, claimed: ClaimedTurn | None) -> Sequence[Fact]:

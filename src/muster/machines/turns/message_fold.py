@@ -4,11 +4,13 @@ from msgspec.structs import replace
 
 from muster.limits import ROUTED_MESSAGES_KEPT
 from muster.machines import events as e
+from muster.machines.breaker.burn import rested
+from muster.machines.breaker.echo import heard
 from muster.machines.events import Event
 from muster.machines.folding import with_agent, with_channel
 from muster.machines.ids import SeatId, is_person
 from muster.machines.maps import put
-from muster.machines.state import Agent, Channel, RoutedMessage, Spent, Team
+from muster.machines.state import SILENCE, Agent, Channel, RoutedMessage, Spent, Team
 from muster.machines.turns.table import seconds, timeout_of
 from muster.machines.turns.to_person import told_directly, told_in_channel
 from muster.machines.turns.unanswered import answered
@@ -36,6 +38,8 @@ def user_message(team: Team, event: Event, fact: e.UserMessage) -> Team:
             seen=event.seq if by_person else channel.seen,
             silent_turns=0,
             since_message=Spent(turns_before=channel.turns),
+            echo=SILENCE,
+            burn=rested(channel.burn),
             selector_asked=False,
             last_message=event.seq,
             newest=event.seq,
@@ -106,10 +110,14 @@ def agent_message(team: Team, event: Event, fact: e.AgentMessage) -> Team:
     phrase, since = channel.config.stop_phrase, channel.since_message
     if phrase and any(phrase in block.text for block in fact.content):
         since = replace(since, stopped=True)
+    echo = channel.echo
+    if channel.config.alike_in_a_row:
+        echo = heard(echo, fact.content[0].text if fact.content else "", event.ts)
     changed = replace(
         channel,
         turn=turn,
         since_message=since,
+        echo=echo,
         last_message=event.seq,
         newest=event.seq,
         newest_by=fact.seat,

@@ -110,6 +110,15 @@ class ApprovalView(View, frozen=True, kw_only=True):
     rules: tuple[str, ...] = ()
     """The rules that `session` and `always` would set; without any, only `once` is possible."""
 
+    folder: str = ""
+    """The folder in which the call is made."""
+
+    effects: tuple[str, ...] = ()
+    """Its effects, as far as muster understands the call."""
+
+    change: str = ""
+    """The difference of the file that it writes, as a unified diff."""
+
 
 class ApprovalList(View, frozen=True, kw_only=True):
     """Every open request for approval, the one that is due first at the top."""

@@ -29,3 +29,31 @@ class ApprovalState(View, frozen=True, kw_only=True):
 
     rules: tuple[str, ...] = ()
     """The rules that `session` and `always` set; without any, only `once` is possible."""
+
+
+class ApprovalDecision(View, frozen=True, kw_only=True):
+    """An answer to a request for approval, and what was asked."""
+
+    id: str
+    agent: str
+    tool: str
+    detail: str
+    at: datetime
+    seq: int
+    """The answer's place in the log."""
+
+    allow: bool
+    how: Answered
+    by: str
+    """The person that answered; empty where nobody did."""
+
+    note: str = ""
+    scope: ApprovalScope = ApprovalScope.ONCE
+
+
+class DecisionList(View, frozen=True, kw_only=True):
+    """Answers to requests for approval, the newest first."""
+
+    decisions: tuple[ApprovalDecision, ...]
+    before: int | None
+    """Where earlier ones are asked for; null if there are none."""

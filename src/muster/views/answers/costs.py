@@ -14,7 +14,19 @@ class LimitedView(UsageView, frozen=True, kw_only=True):
     max_tokens: int | None = None
 
 
-class AgentCost(LimitedView, frozen=True, kw_only=True):
+class BurningView(LimitedView, frozen=True, kw_only=True):
+    """Usage with its burn rate."""
+
+    usd_per_minute: float = 0.0
+    """Over the last ten minutes; 0 where there is no work, or a single piece."""
+
+    today_usd: float = 0.0
+    """On this day (UTC)."""
+
+    max_usd_per_day: float | None = None
+
+
+class AgentCost(BurningView, frozen=True, kw_only=True):
     """All usage of an agent."""
 
     agent: str
@@ -31,7 +43,7 @@ class SessionCost(LimitedView, frozen=True, kw_only=True):
     seat: SeatId
 
 
-class ChannelCost(LimitedView, frozen=True, kw_only=True):
+class ChannelCost(BurningView, frozen=True, kw_only=True):
     """Usage in the turns of a channel."""
 
     channel: ChannelId
@@ -48,6 +60,10 @@ class CostsView(View, frozen=True, kw_only=True):
 
     seq: int
     team: UsageView
+    usd_per_minute: float
+    """The burn rate of all agents together, over the last ten minutes."""
+
+    today_usd: float
     agents: tuple[AgentCost, ...]
     sessions: tuple[SessionCost, ...]
     channels: tuple[ChannelCost, ...]

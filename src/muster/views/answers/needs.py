@@ -32,6 +32,9 @@ class NeedView(View, frozen=True, kw_only=True):
     can_be_done: bool
     """Whether a person can put it aside as done. What waits for an answer can only be put off."""
 
+    can_go_on: bool = False
+    """Whether it is a limit, beyond which a person can allow some more turns."""
+
 
 class NeedList(View, frozen=True, kw_only=True):
     """The needs of a person, the most urgent first."""

@@ -30,7 +30,7 @@ from muster.machines.state import (
 )
 from muster.machines.turns.order import in_ring_order, wants_turn
 from muster.machines.turns.table import selector_of
-from muster.machines.vocabulary import Authority, Awaits, Outcome, RunMode, Urgency
+from muster.machines.vocabulary import RUNAWAY, Authority, Awaits, Outcome, RunMode, Urgency
 from muster.views.answers.agents import Badge, BadgeWord, Control, ControlAct, RosterGroup
 from muster.views.run.births import hatching, reason_of, short, unborn
 from muster.views.run.controls import SUMMON, Controls, controls_of
@@ -184,7 +184,7 @@ def _stopping(team: Team, agent: Agent, session: Session) -> str:
         return "stopping now"
     if session.restart or (agent.run.desired is not RunMode.PAUSE and team.shutdown is None):
         return "restarts after this session"
-    budget = agent.run.set_because == "budget"
+    budget = agent.run.set_because in ("budget", RUNAWAY)
     return "stops after this session" + (f": {agent.run.note}" if budget else "")
 
 
@@ -227,6 +227,8 @@ def _paused(agent: Agent) -> str:
             failure = run.last_failure if outcome == Outcome.FAILED else None
             why = "" if failure is None else f": {reason_of(failure)}"
             return f"{_SINGLE.get(mode, 'session')} {outcome}{why}"
+        case "runaway":
+            return f"paused as a runaway: {run.note}"
         case "budget":
             return f"budget reached: {run.note}"
         case "restart_policy":

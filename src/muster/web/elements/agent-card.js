@@ -3,7 +3,7 @@
 import { needsOf } from "../attention.js";
 import { look, meaning, paintBadge } from "../badge.js";
 import { evidenceText } from "../clock.js";
-import { spent, spentInFull } from "../costs.js";
+import { costs, perMinute, spent, spentInFull } from "../costs.js";
 import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
 import { link } from "../router.js";
@@ -20,7 +20,7 @@ const LEAD = 4;
 class AgentCard extends Part {
   start() {
     this.parts ??= this.#build();
-    this.watch([`agent:${this.seat}`, "pending", "channels"], () => this.#paint());
+    this.watch([`agent:${this.seat}`, "pending", "channels", "costs"], () => this.#paint());
     this.tick(() => this.#paintTimes());
   }
 
@@ -131,7 +131,7 @@ class AgentCard extends Part {
     setAttribute(parts.pick, "aria-label", `Select ${agent.name ?? "this agent"}`);
     setHidden(parts.menu, !agent.name);
     paintBadge(parts.run, agent.badge);
-    setText(parts.cost, spent(agent.used));
+    setText(parts.cost, [spent(agent.used), perMinute(costs.rateOf(agent.seat))].filter(Boolean).join(" · "));
     setAttribute(parts.cost, "title", spent(agent.used) && `used: ${spentInFull(agent.used)}`);
     setHidden(parts.cost, !spent(agent.used));
     setText(parts.doing, visible(store.note(agent.seat).doing?.text ?? ""));

@@ -61,7 +61,7 @@ class ChannelRing extends Part {
       h("div", { class: "row acts", data: { acts: "" } }, ...Object.values(this.acts)),
       this.error,
     );
-    this.watch([`channel:${this.channel}`, "agents", "pending"], () => this.#paint());
+    this.watch([`channel:${this.channel}`, "agents", "pending", "costs"], () => this.#paint());
     this.tick(() => this.#paintTime());
     this.actKey("p", "Pass the turn", () => (this.holder ? this.acts.pass.click() : false));
   }

@@ -2,7 +2,7 @@
 
 import "./approval-list.js";
 import { newKey } from "../api.js";
-import { about, answer, done, later, needKey, needs, reason, undo, undoable } from "../attention.js";
+import { about, answer, done, goOn, later, needKey, needs, reason, undo, undoable } from "../attention.js";
 import { secondsSince, span } from "../clock.js";
 import { h, keyed, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
@@ -117,8 +117,11 @@ class NeedsList extends Part {
       ...(need.kind === "unanswered"
         ? [act("button again", "Try again", `Try again: ${name}`, () => again(need))]
         : []),
+      ...(need.canGoOn
+        ? [act("button more", "Go on for 10 turns", `Go on for 10 turns: ${name}`, () => goOn(need))]
+        : []),
       act("later", "Later", `Put off for an hour: ${name}`, () => later(need)),
-      ...(need.canBeDone ? [act("done", "Done", `Done: ${name}`, () => done(need))] : []),
+      ...(need.canBeDone ? [doneButton(need, name)] : []),
       ...(row.form ? [row.form] : []),
       row.error,
     );
@@ -169,6 +172,12 @@ class NeedsList extends Part {
     );
   }
 }
+
+/** A limit has stopped the work already: to put it aside is to leave it at that. */
+const doneButton = (need, name) => {
+  const label = need.canGoOn ? "End it" : "Done";
+  return act("done", label, `${label}: ${name}`, () => done(need));
+};
 
 /** Hand a message over once more that was left unanswered. */
 function again({ seat }) {

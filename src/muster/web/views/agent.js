@@ -3,6 +3,7 @@
 import "../elements/agent-notes.js";
 import "../elements/agent-work.js";
 import "../elements/approval-list.js";
+import "../elements/decision-list.js";
 import "../elements/chat-thread.js";
 import "../elements/failure-panel.js";
 import "../elements/live-output.js";
@@ -62,6 +63,7 @@ class AgentView extends Part {
       ),
       h("div", { class: "standing" }, part("run-controls", agent), part("failure-panel", agent)),
       part("approval-list", agent, "panel"),
+      part("decision-list", agent, "panel"),
       h(
         "div",
         { class: "columns" },

@@ -8,7 +8,7 @@ import "../elements/retired-list.js";
 import "../elements/roster-tools.js";
 import "../elements/team-button.js";
 import "../elements/team-tools.js";
-import { costs, spent, spentInFull } from "../costs.js";
+import { costs, dollars, perMinute, spent, spentInFull } from "../costs.js";
 import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
 import { addButton } from "../elements/agent-dialog.js";
 import { Part } from "../part.js";
@@ -165,7 +165,12 @@ class TeamView extends Part {
   }
 
   #paintCost() {
-    setText(this.cost, `${spent(costs.team)} used`);
+    const parts = [
+      `${spent(costs.team)} used`,
+      isPartly(costs) && `${dollars(costs.today)} today`,
+      perMinute(costs.rate),
+    ];
+    setText(this.cost, parts.filter(Boolean).join(" · "));
     setAttribute(this.cost, "title", spentInFull(costs.team));
     setHidden(this.cost, !spent(costs.team));
   }
@@ -209,6 +214,9 @@ class TeamView extends Part {
 
 /** Whether there is more than a lead in the nine seats: empty places alone are of no use. */
 const wasSummoned = () => GRID.filter((seat) => store.agents.has(seat)).length > 1;
+
+/** Whether only a part of all costs is of today. */
+const isPartly = ({ today, team }) => today > 0 && today < team.costUsd;
 
 const occupied = (seat) => store.agents.has(seat) && store.agents.get(seat).status !== "expired";
 

@@ -56,6 +56,9 @@ def test_a_request_is_shown_with_all_that_a_person_needs_to_decide(
         "default": False,
         "channel": "design",
         "rules": [],
+        "folder": "",
+        "effects": [],
+        "change": "",
     }
 
 

@@ -9,19 +9,24 @@ import msgspec
 
 from muster.engine.dispatcher import Receipt
 from muster.errors import Invalid, NoSession
+from muster.http.log_pages import read_slice
 from muster.http.routing import ACTORS, EVERYBODY, OPERATOR, ApiCall, route
-from muster.http.types import Note, Seconds, StrictBody
+from muster.http.types import Note, Query, Seconds, StrictBody
 from muster.limits import APPROVAL_DETAIL_CHARS_MAX, NAME_CHARS_MAX
 from muster.machines.approvals import open_approval
 from muster.machines.commands import AnswerApproval, RequestApproval
 from muster.machines.events import ApprovalAnswered, ApprovalRequested
 from muster.machines.ids import SessionId
 from muster.machines.vocabulary import ApprovalScope
+from muster.store.base import LogFilter
 from muster.store.codec import decode
 from muster.views.answers.agents import ApprovalList, Settled
-from muster.views.answers.approvals import ApprovalState
-from muster.views.approvals import view_approvals
-from muster.views.why import approval_and_answer, read_async
+from muster.views.answers.approvals import ApprovalState, DecisionList
+from muster.views.approvals import view_approvals, view_decisions
+from muster.views.why import SEQ_MAX, approval_and_answer, read_async
+
+DECISIONS: Final = 50
+DECISIONS_MAX: Final = 500
 
 REQUEST_SECONDS: Final = 600.0
 """How long a request is open, as in the settings of an agent."""
@@ -120,6 +125,42 @@ async def _state(call: ApiCall, approval: str) -> ApprovalState:
         scope=None if told is None else told.scope,
         rules=asked.rules,
     )
+
+
+class DecisionQuery(Query, frozen=True, kw_only=True):
+    """Which decisions."""
+
+    agent: str | None = None
+    before: Annotated[int, msgspec.Meta(ge=1, le=SEQ_MAX)] | None = None
+    """Only those before this place in the log."""
+
+    limit: Annotated[int, msgspec.Meta(ge=1, le=DECISIONS_MAX)] = DECISIONS
+
+
+@route("GET", "/api/decisions", may=EVERYBODY)
+async def list_decisions(call: ApiCall, query: DecisionQuery) -> DecisionList:
+    """List who allowed or denied what, the newest first."""
+    seat = None if query.agent is None else call.agent(query.agent).seat
+    where = LogFilter(types=frozenset({"approval_answered"}), seat=seat)
+    found, _, _ = await read_slice(call, where, None, query.limit + 1, before=query.before)
+    answers = [decode(each.data) for each in reversed(found)][: query.limit]
+    requests: dict[str, ApprovalRequested] = {}
+    for each in answers:
+        assert isinstance(each.fact, ApprovalAnswered)
+        asked = await _asked(call, each.fact.approval)
+        if asked is not None:
+            requests[asked.approval] = asked
+    return DecisionList(
+        decisions=view_decisions(call.team, answers, requests),
+        before=answers[-1].seq if len(found) > query.limit else None,
+    )
+
+
+async def _asked(call: ApiCall, approval: str) -> ApprovalRequested | None:
+    """The request of an answer. A request's id is its place."""
+    found = await call.muster.store.read(after=int(approval) - 1, limit=1)
+    fact = decode(found[0].data).fact if found else None
+    return fact if isinstance(fact, ApprovalRequested) else None
 
 
 @route("POST", "/api/approvals/{approval}", may=OPERATOR)

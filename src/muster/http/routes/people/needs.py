@@ -9,8 +9,8 @@ import msgspec
 
 from muster.http.routing import EVERYBODY, OPERATOR, ApiCall, route
 from muster.http.types import Seq, StrictBody
-from muster.limits import SNOOZE_SECONDS_MAX, SNOOZE_SECONDS_MIN
-from muster.machines.commands import ReopenNeed, SeeMessages, SettleNeed
+from muster.limits import MORE_TURNS_MAX, SNOOZE_SECONDS_MAX, SNOOZE_SECONDS_MIN
+from muster.machines.commands import AllowMore, ReopenNeed, SeeMessages, SettleNeed
 from muster.machines.ids import ChannelId
 from muster.views.answers.needs import NeedList
 from muster.views.needs import view_needs
@@ -50,6 +50,19 @@ async def settle_need(call: ApiCall, key: str, body: SettleBody) -> NeedList:
 async def reopen_need(call: ApiCall, key: str) -> NeedList:
     """Show again what was put aside."""
     await call.send(ReopenNeed(key=key))
+    return view_needs(call.team, call.muster.clock.now())
+
+
+class MoreBody(StrictBody, frozen=True, kw_only=True):
+    """How long work may go on beyond a limit."""
+
+    turns: Annotated[int, msgspec.Meta(ge=1, le=MORE_TURNS_MAX)] = 10
+
+
+@route("POST", "/api/needs/{key}/more", may=OPERATOR)
+async def allow_more(call: ApiCall, key: str, body: MoreBody) -> NeedList:
+    """Let work go on that stopped at a limit, or as a runaway, for some turns."""
+    await call.send(AllowMore(key=key, turns=body.turns))
     return view_needs(call.team, call.muster.clock.now())
 
 

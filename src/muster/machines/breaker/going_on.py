@@ -1,0 +1,40 @@
+"""Going on beyond a limit: a person allows some more turns; after them the limit holds again."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from muster.errors import Invalid
+from muster.limits import MORE_TURNS_MAX
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.events import Event, Fact
+from muster.machines.maps import put
+from muster.machines.needs.decide import open_need
+from muster.machines.state import Team
+from muster.machines.vocabulary import NeedKind
+
+LIMITS = frozenset({NeedKind.LIMIT, NeedKind.RUNAWAY})
+"""Needs that end when some more is allowed."""
+
+
+def allow_more(team: Team, command: c.AllowMore, now: datetime) -> Sequence[Fact]:
+    need = open_need(team, command.key, now)
+    if need.kind not in LIMITS:
+        raise Invalid(what=f"{need.key!r}", why="is no limit")
+    if not 1 <= command.turns <= MORE_TURNS_MAX:
+        raise Invalid(what="turns", why=f"must be 1 to {MORE_TURNS_MAX}")
+    return (e.MoreAllowed(turns=command.turns, seat=need.seat, channel=need.channel),)
+
+
+def more_allowed(team: Team, event: Event, fact: e.MoreAllowed) -> Team:
+    if fact.channel is not None:
+        channel = team.channels[fact.channel]
+        channel = replace(channel, free_until=channel.turns + fact.turns)
+        return replace(team, channels=put(team.channels, channel.id, channel))
+    assert fact.seat is not None
+    agent = team.agents[fact.seat]
+    # the piece of work after the allowed ones is the first that a limit stops again
+    agent = replace(agent, run=replace(agent.run, more_work=fact.turns + 1))
+    return replace(team, agents=put(team.agents, agent.seat, agent))
