@@ -15,7 +15,7 @@ KNOWN = ("compact", "clear", "greet", "plugin:review")
         ("/plugin:review src", SlashCommand("plugin:review", "src")),
         ("/model opus", SlashCommand("model", "opus")),
         ("/tmp is full", None),
-        ("/home/ada/notes.txt", None),
+        ("/srv/ada/notes.txt", None),
         ("compact", None),
         ("/", None),
         ("", None),
