@@ -1909,6 +1909,10 @@ SUPERVISION = (
                 "test_a_program_that_exits_while_a_person_holds_its_turn_is_heard_at_the_release",
                 "test_the_words_of_a_program_that_dies_while_its_turn_is_held_are_on_record",
             ],
+            "cli/setup/test_claude_plugin.py": [
+                "test_a_plugin_whose_muster_is_gone_says_how_to_remove_it",
+                "test_removing_leaves_nothing_behind",
+            ],
             "runtimes/claude/test_commands.py": [
                 "test_a_command_is_a_word_that_the_program_knows",
             ],

@@ -11,7 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from muster.claude_plugin.hooks.calls import POLICY_EVENT, RECORD_EVENT
+from muster.claude_plugin.hooks.calls import POLICY_EVENT
+from muster.claude_plugin.plugin.client import SESSIONS_FILE
 
 SOURCE: Final = Path(__file__).parent / "plugin"
 """The folder of the shipped plugin."""
@@ -19,8 +20,28 @@ SOURCE: Final = Path(__file__).parent / "plugin"
 MANIFEST: Final = Path(".claude-plugin", "plugin.json")
 HOOKS: Final = Path("hooks", "hooks.json")
 
-TOOL_EVENTS: Final = (POLICY_EVENT, RECORD_EVENT)
-"""Hooks of every tool call; they run without a shell, which would make them slower."""
+_GUARD: Final = 'test -x "$0" && test -f "$3" && exec "$0" "$@";'
+"""A shell runs the program and arguments that it is given, if the program and its file exist."""
+
+_REMEDY: Final = (
+    "muster is gone from this machine, and its plugin for Claude Code is still installed. To "
+    "remove the plugin, delete muster@muster and the marketplace muster from "
+    "~/.claude/settings.json (or .claude/settings.local.json of the project), and the folder "
+    "hooks/muster beside that file."
+)
+_DENIED: Final = {
+    "hookEventName": POLICY_EVENT,
+    "permissionDecision": "deny",
+    "permissionDecisionReason": (
+        f"A state machine session is open here, and nothing can enforce it. {_REMEDY}"
+    ),
+}
+_GONE: Final = (
+    f'if test -s "${{CLAUDE_PROJECT_DIR:-.}}/{SESSIONS_FILE.decode()}"; '
+    f"then echo {shlex.quote(json.dumps({'hookSpecificOutput': _DENIED}))}; "
+    f"else echo {shlex.quote(json.dumps({'systemMessage': _REMEDY}))}; fi"
+)
+"""Without muster only a project with an open session is denied its tools; others are told."""
 
 Json = Any  # any JSON value
 
@@ -39,20 +60,14 @@ def write_copy(folder: Path) -> None:
 def _with_this_python(given: Json) -> Json:
     """The hooks, run by the Python that runs muster, from its installed file.
 
-    If muster is uninstalled, the policy hook fails, which denies. The hooks of a prompt must not
-    block it then, so a shell tests for the file first: Python exits with 2 without its file.
+    Both can be gone one day, and the plugin is there still. So a shell looks for them first.
     """
     program = str(SOURCE / "hook.py")
     for event, groups in given["hooks"].items():
         run = [sys.executable, "-I", "-S", program, event]
+        guard = f"{_GUARD} {_GONE if event == POLICY_EVENT else 'exit 0'}"
         for hook in (hook for group in groups for hook in group["hooks"]):
-            if event in TOOL_EVENTS:
-                hook["command"], hook["args"] = run[0], run[1:]
-            else:
-                del hook["args"]
-                hook["command"] = (
-                    f"test -f {shlex.quote(program)} || exit 0; exec {shlex.join(run)}"
-                )
+            hook["command"], hook["args"] = "/bin/sh", ["-c", guard, *run]
     return given
 
 

@@ -60,11 +60,13 @@ def test_installing_writes_a_copy_that_names_the_python_of_muster(scope: str, pl
     assert (done.returncode, done.stderr) == (0, "")
     hooks: dict[str, Json] = json.loads((place.copy(scope) / "hooks" / "hooks.json").read_text())
     ((policy,),) = (group["hooks"] for group in hooks["hooks"]["PreToolUse"])
-    assert Path(policy["command"]).parent == Path(sys.executable).parent
+    assert policy["command"] == "/bin/sh"
     assert policy["onFailure"] == "block"
-    assert policy["args"] == ["-I", "-S", str(SOURCE / "hook.py"), "PreToolUse"]
+    python, *args = policy["args"][2:]
+    assert Path(python).parent == Path(sys.executable).parent
+    assert args == ["-I", "-S", str(SOURCE / "hook.py"), "PreToolUse"]
     ((stop,),) = (group["hooks"] for group in hooks["hooks"]["Stop"])
-    assert str(SOURCE / "hook.py") in stop["command"]
+    assert str(SOURCE / "hook.py") in stop["args"]
     assert sorted(each.name for each in (place.copy(scope) / "commands").iterdir()) == [
         *("agent-state-machine.md", "ask.md", "status.md")
     ]
@@ -75,6 +77,47 @@ def test_installing_writes_a_copy_that_names_the_python_of_muster(scope: str, pl
         },
         "enabledPlugins": {"muster@muster": True},
     }
+
+
+def test_a_plugin_whose_muster_is_gone_says_how_to_remove_it(place: Place) -> None:
+    place.plugin("install")
+    hooks: dict[str, Json] = json.loads((place.copy("--user") / "hooks/hooks.json").read_text())
+
+    def runs(event: str) -> subprocess.CompletedProcess[str]:
+        hook = hooks["hooks"][event][0]["hooks"][0]
+        gone = [*hook["args"][:2], "/gone/bin/python", *hook["args"][3:]]
+        told, env = [hook["command"], *gone], {"CLAUDE_PROJECT_DIR": str(place.project)}
+        return subprocess.run(
+            told, env=env, input="{}", capture_output=True, text=True, check=False
+        )
+
+    allowed = runs("PreToolUse")
+    assert allowed.returncode == 0
+    assert "delete muster@muster" in json.loads(allowed.stdout)["systemMessage"]
+    assert [(runs(each).returncode, runs(each).stdout) for each in ("PostToolUse", "Stop")] == [
+        (0, ""),
+        (0, ""),
+    ]
+    session = place.project / ".claude" / "agent-state-machine" / "sessions"
+    session.parent.mkdir(parents=True)
+    session.write_text(f"{place.project}\n")
+    denied = runs("PreToolUse")
+    assert (denied.returncode, denied.stderr) == (0, "")
+    decided = json.loads(denied.stdout)["hookSpecificOutput"]
+    assert decided["permissionDecision"] == "deny"
+    assert "delete muster@muster" in decided["permissionDecisionReason"]
+
+
+def test_removing_leaves_nothing_behind(place: Place) -> None:
+    place.plugin("install")
+    known = place.config / "plugins" / "known_marketplaces.json"
+    known.parent.mkdir()
+    other = {"shop": {"source": {"source": "github", "repo": "x/y"}}}
+    ours = {"source": {"source": "directory", "path": str(place.copy("--user"))}}
+    known.write_text(json.dumps({"muster": ours, **other}))
+    assert place.plugin("remove").stdout == "Removed.\n"
+    assert json.loads(known.read_text()) == other
+    assert not place.settings("--user").exists()
 
 
 @pytest.mark.parametrize("scope", SCOPES)
@@ -105,7 +148,7 @@ def test_installing_and_removing_leave_everything_else_as_it_was(scope: str, pla
 
 
 @pytest.mark.parametrize(
-    "text", ["{", "[]", '{"enabledPlugins": []}', '{"extraKnownMarketplaces": 1}', "\ufeff{}", ""]
+    "text", ["{", "[]", '{"enabledPlugins": []}', '{"extraKnownMarketplaces": 1}', "\ufeff{}"]
 )
 def test_settings_that_cannot_be_read_are_refused_and_nothing_is_changed(
     text: str, place: Place
@@ -211,15 +254,20 @@ def test_an_ordinary_claude_has_the_commands_and_the_hooks_until_they_are_remove
         assert not desk.calls
 
 
-def test_a_plugin_whose_muster_is_gone_denies_tools_and_is_in_nobody_elses_way() -> None:
-    written = {"file_path": "note.txt", "content": "x"}
-    rule = Rule(match="begin", times=1, reply=[Tool("Write", written)])
-    with ScriptedModel([rule, Rule(reply="Done.")]) as model, boxed(model.url) as box:
+def test_a_plugin_whose_muster_is_gone_denies_tools_only_where_a_session_is_open() -> None:
+    rule = Rule(match="begin", reply=[Tool("Read", {"file_path": "page.txt"})])
+    denied = Rule(match="nothing can enforce it", reply="Denied.")
+    with (
+        ScriptedModel([rule, denied, Rule(match="PAGE-ONE", reply="Read.")]) as model,
+        boxed(model.url) as box,
+    ):
+        (box.work / "page.txt").write_text("PAGE-ONE")
         assert in_box(box, "install").returncode == 0
         file = Path(box.env["CLAUDE_CONFIG_DIR"]) / "hooks" / "muster" / "hooks" / "hooks.json"
         file.write_text(file.read_text().replace(str(SOURCE), str(box.work / "gone")))
-        lines = claude(box, "begin")
-        assert lines[-1]["result"] == "Done.", lines[-1]
-        denied = [call.text for call in model.calls() if "PreToolUse:Write hook error" in call.text]
-        assert len(denied) == 1
-        assert not (box.work / "note.txt").exists()
+        session = box.work / ".claude" / "agent-state-machine" / "sessions"
+        session.parent.mkdir(parents=True)
+        session.write_text(f"{box.work}\n")
+        assert claude(box, "begin")[-1]["result"] == "Denied."
+        session.unlink()
+        assert claude(box, "begin")[-1]["result"] == "Read."

@@ -36,6 +36,9 @@ ENABLED: Final = "enabledPlugins"
 COMMAND: Final = Path("commands", "agent-state-machine.md")
 FULL_NAME: Final = "/muster:agent-state-machine"
 
+_KNOWN: Final = Path("plugins", "known_marketplaces.json")
+"""Where Claude Code keeps the marketplaces that it has seen, beside its settings."""
+
 _MARKETPLACE: Final = Path(".claude-plugin", "marketplace.json")
 _scope_options = (
     click.option(
@@ -90,8 +93,11 @@ def remove(scope: str) -> None:
     ours = _is_ours(folder)
     _remove_command(_command(file))
     gone = [_taken(file, settings, MARKETPLACES, NAME), _taken(file, settings, ENABLED, PLUGIN)]
-    if any(gone):
+    if any(gone) and (settings or file.is_symlink()):
         write_text(file, as_text(settings))
+    elif any(gone):
+        file.unlink()  # there was nothing else in it
+    _forget_marketplace(file.parent / _KNOWN, folder)
     if ours:
         shutil.rmtree(folder)
     click.echo("Removed." if ours or any(gone) else "It was not installed.")
@@ -173,6 +179,14 @@ def _refuse_others(folder: Path, file: Path, settings: dict[str, Json]) -> None:
         raise unexpected(file, f"{MARKETPLACES} has another marketplace named {NAME!r}")
     if folder.exists() and not _is_ours(folder):
         raise Invalid(what=f"{folder}", why="has other content; move it away first")
+
+
+def _forget_marketplace(file: Path, folder: Path) -> None:
+    """Remove muster's folder from the marketplaces that Claude Code has seen, or it complains."""
+    known = parse_json(file, read_text(file))
+    if str(folder) in json.dumps(known.get(NAME)):
+        del known[NAME]
+        write_text(file, as_text(known))
 
 
 def _taken(file: Path, settings: dict[str, Json], name: str, key: str) -> bool:
