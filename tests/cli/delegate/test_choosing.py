@@ -91,3 +91,17 @@ def test_where_no_agent_matches_the_closest_are_named_and_not_the_first_of_the_a
     assert (ran.returncode, view["route"]["rule"]) == (1, "no-match")
     assert "The closest: sql-tuner (Matched: " in view["answer"]
     assert "docs-writer" not in view["answer"]
+
+
+def test_a_selector_chooses_and_the_lines_say_so(desk: Desk) -> None:
+    settings = desk.home / "muster.toml"
+    answers = "import os; me = os.environ['MUSTER_AGENT']; "
+    answers += "print('docs-writer' if me == 'chooser' else 'I am ' + me)"
+    desk.run_by(answers)
+    settings.write_text(settings.read_text() + 'selector = "chooser"\n')
+    head, asked, chose, given, done, answer = desk.good("ask", EITHER).splitlines()
+    assert head == "[State: MAIN] [Conv: 001]"
+    assert asked == "[MAIN → CHOOSER]  # the router is unsure, and it chooses"
+    assert chose == "[CHOOSER → MAIN]  # Task completed"
+    assert given.startswith("[MAIN → DOCS_WRITER]  # chooser chose it (docs-writer); the router: ")
+    assert (done, answer) == ("[DOCS_WRITER → MAIN]  # Task completed", "I am docs-writer")

@@ -309,7 +309,7 @@ class _Display:
         self._text = text
         self._conversation = ""
         self._quiet = quiet
-        self._begun = False
+        self._begun: set[str] = set()
 
     def show(self, events: Sequence[Event]) -> None:
         """Print the transitions in new events."""
@@ -327,10 +327,10 @@ class _Display:
         return self._text is None or fact.conversation == self._conversation
 
     def _begin(self, fact: e.StateTransition) -> None:
-        if fact.source in (MAIN, QUEUE):
-            number = (fact.conversation or "").removeprefix("conv_")
-            click.echo(f"[State: {fact.source}] [Conv: {number}]")
-            self._begun = True
+        name = fact.conversation or ""
+        if fact.source in (MAIN, QUEUE) and name not in self._begun:
+            click.echo(f"[State: {fact.source}] [Conv: {name.removeprefix('conv_')}]")
+            self._begun.add(name)
 
     def finish(self, view: ConversationView) -> None:
         """Print the result."""
