@@ -82,8 +82,8 @@ GUIDES: Mapping[str, Guide] = {
             "make up ": Leave(
                 "they install; `make dist` runs the demo from a wheel, and CI runs `make check`"
             ),
-            ".venv/bin/muster channel create design": Shell(
-                until={".venv/bin/muster watch": "What is next?"}
+            ".venv/bin/muster --home .muster-pair init": Shell(
+                until={".venv/bin/muster --home .muster-pair watch": "APPROVED"}
             ),
             "[agents.builder]": Configure(),
             "[agents.Ada]": Configure(),
