@@ -5,6 +5,7 @@ PYTHON ?= python3
 ARGS ?=
 
 VENV := .venv
+CLAUDE_NEXT := .venv-claude
 BIN := $(VENV)/bin
 PEERS := .venv-peers
 INSTALL := python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt
@@ -33,7 +34,7 @@ export CHROMIUM
 SYSTEMD_ANALYZE := /usr/bin/systemd-analyze
 
 .DEFAULT_GOAL := help
-.PHONY: help up agents test test-quick screenshots lint format types check bench bench-peers night dist changelog clean
+.PHONY: help up agents claude-next test test-quick screenshots lint format types check bench bench-peers night dist changelog clean
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' Makefile | expand -t 14
@@ -74,6 +75,12 @@ endif
 
 test-quick: $(VENV)/.installed-test | $(SYSTEMD_ANALYZE)  ## run the tests that need no browser, no Claude Code and no whole programs
 	$(PYTEST) -m 'not exhaustive' $(addprefix --ignore=,$(TESTS_BROWSER) $(TESTS_CLAUDE) $(TESTS_WALKS)) $(ARGS)
+
+claude-next: $(VENV)/.installed-test  ## test with another SDK of Claude Code, in a folder aside (SDK=0.2.190; else the newest)
+	$(BIN)/python -m venv --clear $(CLAUDE_NEXT)
+	$(CLAUDE_NEXT)/bin/python -m pip install --quiet -e '.[test]'
+	$(CLAUDE_NEXT)/bin/python -m pip install --quiet --upgrade claude-agent-sdk$(if $(SDK),==$(SDK))
+	$(CLAUDE_NEXT)/bin/python -m pytest -q $(TESTS_CLAUDE) $(ARGS)
 
 agents: $(AGENTS)/.installed  ## install Codex, Gemini CLI, opencode and Qwen Code for their tests
 

@@ -413,11 +413,15 @@ def test_doctor_looks_for_claude_code_where_its_runtime_does(tmp_path: Path) -> 
     (home / "muster.toml").write_text(
         '[agents.Ada]\nruntime = "claude"\n'
         '[agents.Bea]\nruntime = "claude"\nclaude.program = "./no-such-program"\n'
+        '[agents.Cy]\nruntime = "claude"\nclaude.program = "./claude"\n'
     )
+    (tmp_path / "claude").write_text("#!/bin/sh\necho '9.9.9 (Claude Code)'\n")
+    (tmp_path / "claude").chmod(0o700)
     ran = muster("doctor", "--home", str(home), MUSTER_SERVER_PORT="0")
     assert ran.returncode == 1, ran.stderr
     found = dict(re.findall(r"agent (\w+) +(.+)", ran.stdout))
-    assert found["Ada"].endswith("/claude")
+    assert re.search(r"/claude [\d.]+ \(tested\)$", found["Ada"])
+    assert re.search(r"/claude 9\.9\.9; muster is tested with [\d.]+\.$", found["Cy"])
     assert found["Bea"].endswith("Install Claude Code, or set program to where it is.")
 
 

@@ -30,7 +30,8 @@ from muster.home.lock import LOG_FILE
 from muster.http.server import listen
 from muster.machines.kernel.invariants import violations
 from muster.runtimes.acp.presets import PRESETS, preset_of
-from muster.runtimes.claude.program import installed_program
+from muster.runtimes.claude.program import TESTED as CLAUDE_TESTED
+from muster.runtimes.claude.program import installed_program, program_version
 from muster.runtimes.codex.runtime import ENFORCEMENT, INSTALL, TESTED, codex_program
 from muster.runtimes.command import limits_of
 from muster.runtimes.process.cgroups import delegation
@@ -269,7 +270,11 @@ def _claude(subject: str, agent: AgentSettings, home: Path) -> Finding:
         program = installed_program(agent.claude, home.absolute().parent)
     except MusterError as missing:
         return Finding(Level.FIX, subject, str(missing))
-    return Finding(Level.OK, subject, str(program))
+    version = program_version(program)
+    if version == CLAUDE_TESTED:
+        return Finding(Level.OK, subject, f"{program} {version} (tested)")
+    told = version or "does not say its version"
+    return Finding(Level.WARN, subject, f"{program} {told}; muster is tested with {CLAUDE_TESTED}.")
 
 
 def _acp(subject: str, name: str, agent: AgentSettings, folder: Path) -> Finding:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
@@ -17,6 +18,11 @@ from muster.runtimes.process import processes
 from muster.settings.agent_programs import ClaudeSettings
 from muster.settings.agents import AgentSettings
 from muster.settings.programs import OUR_VARIABLES
+
+TESTED: Final = "2.1.325"
+"""The version of Claude Code that muster is tested with: it comes with the pinned SDK."""
+
+VERSION_SECONDS: Final = 10.0
 
 PLUGIN_FOLDER: Final = "claude-plugin"
 PROMPT_FILE: Final = "claude-system-prompt.md"
@@ -74,6 +80,17 @@ def installed_program(settings: ClaudeSettings, base: Path) -> Path:
             remedy="Install Claude Code, or set program to where it is.",
         )
     return program
+
+
+def program_version(program: Path) -> str:
+    """The version that a program says it has; empty where it says none."""
+    try:
+        ran = subprocess.run(
+            [program, "--version"], capture_output=True, timeout=VERSION_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return ran.stdout.decode("utf-8", "replace").partition(" ")[0].strip()
 
 
 def plugin(launch: Launch) -> Path:
