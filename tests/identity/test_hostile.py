@@ -122,6 +122,10 @@ def a_marker(chance: random.Random) -> ports.Marker:
     if chance.random() < 0.6:
         body = json.dumps(profile(chance, chance.randint(0, 3)))
         return ports.Marker(name="AGENT_REGISTERED", body=mangled(body, chance))
+    if chance.random() < 0.3:
+        said = {"name": anything(chance), "text": anything(chance)}
+        name = chance.choice(("AGENT_SAYS", "AGENT_REMEMBERS", "AGENT_AWAKE"))
+        return ports.Marker(name=name, body=mangled(json.dumps(said), chance))
     return ports.Marker(name="AGENT_STATUS", body=mangled(json.dumps(status(chance)), chance))
 
 
@@ -186,7 +190,10 @@ async def events(stage: Stage, after: int) -> list[Event]:
     return [decode(each.data) for each in found]
 
 
-HEARD = {"agent_registered", "agent_status", "marker_rejected", "command_refused"}
+HEARD = {
+    *("agent_registered", "agent_status", "agent_message", "note_remembered"),
+    *("marker_rejected", "command_refused"),
+}
 
 
 @pytest.mark.parametrize("number", range(2))
