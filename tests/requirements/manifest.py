@@ -2486,6 +2486,9 @@ TALKING_TO_EACH = (
     Promise(
         "A message to an agent on files is in its inbox file once, despite concurrent writers.",
         {
+            "web/test_agent.py": [
+                "test_the_chat_says_that_a_message_went_through_the_lead_and_shows_its_answer",
+            ],
             "acceptance/claude/test_teammates.py": [
                 "test_a_message_to_a_native_teammate_reaches_its_own_context",
             ],

@@ -11,7 +11,7 @@ from tests.asking import Asker, asker
 from tests.http.routes.content.test_memory import LYRA, SOUL
 from tests.live import Server, live
 from tests.machines.teams.papers import paper
-from tests.web.pages import Watched, played
+from tests.web.pages import Watched, home_with, played
 from tests.web.teams import command, led, programs
 
 
@@ -315,3 +315,30 @@ def test_a_soul_that_lost_a_merge_is_shown_with_its_difference_and_chosen(
         lost.get_by_role("button", name="Use this version").click()
         expect(page.locator("pre.soul")).to_have_text("A song.\nI count.")
         expect(page.locator(".soul-version", has_text="current")).to_contain_text("Version 3")
+
+
+RELAYS = """
+import sys
+print('[AGENT_REGISTERED] {"name": "Lyra", "gridPosition": 0}', flush=True)
+for line in sys.stdin:
+    if "ROUTE TO AGENT: Lyra" in line and "good morning" in line:
+        print('[AGENT_SAYS] {"name": "Lyra", "text": "Good morning to you."}', flush=True)
+"""
+
+
+def test_the_chat_says_that_a_message_went_through_the_lead_and_shows_its_answer(
+    person: Watched, tmp_path: Path
+) -> None:
+    lead = "[agents.Julian]\nseat = 4\nlong_lived = true\n" + command(tmp_path, "lead", RELAYS)
+    home = home_with(tmp_path, lead)
+    (home / "inboxes" / "lyra.json").mkdir(parents=True)  # a file that cannot be written
+    with live(home) as server:
+        with asker(server, server.token) as operator:
+            operator.asked("PUT", "/api/agents/Julian/run", 200, json={"desired": "continuous"})
+        page = person.signed_in(server)
+        page.get_by_role("link", name="Lyra", exact=True).click()
+        page.get_by_role("textbox", name="Message to Lyra").fill("good morning")
+        page.keyboard.press("Enter")
+        log = page.get_by_role("log", name="Messages")
+        expect(log.locator(".human .delivery")).to_contain_text("through the lead")
+        expect(log).to_contain_text("Good morning to you.")
