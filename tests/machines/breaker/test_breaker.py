@@ -128,12 +128,14 @@ def chat(config: TurnConfig = FREE) -> Scene:
     return scene
 
 
-def talk(scene: Scene, turns: int, text: str = "I agree with you completely.") -> None:
+def talk(
+    scene: Scene, turns: int, text: str = "I agree with you completely.", seconds: float = 2
+) -> None:
     for _ in range(turns):
         holder = scene.holder()
         if holder is None:
             return
-        scene.now += timedelta(seconds=2)
+        scene.now += timedelta(seconds=seconds)
         scene.ends_with(holder, text)
 
 
@@ -173,8 +175,16 @@ def test_a_rule_of_nought_turns_the_comparison_off() -> None:
     assert scene.channel().echo == Echo()
 
 
-def test_a_conversation_that_burns_money_is_paused() -> None:
+@pytest.mark.parametrize(("seconds", "lasted"), [(30, "6 min"), (3600, "12 h")])
+def test_a_slow_runaway_is_told_in_minutes_or_hours(seconds: float, lasted: str) -> None:
     scene = chat()
+    talk(scene, 50, seconds=seconds)
+    assert only(scene).why == f"12 turns in {lasted}, the last 12 alike"
+
+
+@pytest.mark.parametrize(("alike", "begins"), [(12, "2 turns in 20 s, "), (0, "2 turns, ")])
+def test_a_conversation_that_burns_money_is_paused(alike: int, begins: str) -> None:
+    scene = chat(TurnConfig(turns_per_message=0, cost_usd_per_message=0, alike_in_a_row=alike))
     for number in range(20):
         holder = scene.holder()
         if holder is None:
@@ -185,7 +195,7 @@ def test_a_conversation_that_burns_money_is_paused() -> None:
         scene.ends_with(holder, f"{'abcdefghijklmnopqrst'[number]} is new")
     need = only(scene)
     assert (need.kind, scene.channel().rest_limit) == (NeedKind.RUNAWAY, Limit.COST_RATE)
-    assert "$2.00 a minute, and $2 are allowed" in need.why
+    assert need.why == f"{begins}$2.00 a minute, and $2 are allowed"
 
 
 def test_a_channel_has_a_limit_for_a_day_which_the_next_day_lifts() -> None:

@@ -343,11 +343,11 @@ def _returned(team: Team, event: Event, fact: e.MessagesReturned) -> Iterator[Co
 def _more_allowed(team: Team, event: Event, fact: e.MoreAllowed) -> Iterator[Command]:
     if fact.channel is not None:
         yield c.OfferTurn(channel=fact.channel)
-    elif fact.seat is not None:
-        note = f"goes on for {fact.turns} turns"
-        by = _person(event.actor)
-        mode = RunMode.CONTINUOUS if team.agents[fact.seat].run.long_lived else RunMode.RUN_ONCE
-        yield c.SetDesired(seat=fact.seat, desired=mode, set_by=by, note=note)
+        return
+    assert fact.seat is not None
+    note, by = f"goes on for {fact.turns} turns", _person(event.actor)
+    mode = RunMode.CONTINUOUS if team.agents[fact.seat].run.long_lived else RunMode.RUN_ONCE
+    yield c.SetDesired(seat=fact.seat, desired=mode, set_by=by, note=note)
 
 
 # ── delegation and run control ────────────────────────────────────────────────────────────────────

@@ -54,9 +54,9 @@ class ApprovalList extends Part {
     const rows = [...this.list.children];
     const picked = this.#picked;
     setHidden(this.several, rows.length < 2);
-    setText(this.allowAll, `Allow ${picked.length || "selected"}`);
-    setText(this.denyAll, `Deny ${picked.length || "selected"}`);
-    for (const each of [this.allowAll, this.denyAll]) each.disabled = picked.length === 0;
+    setText(this.allowAll, `Allow ${picked.length}`);
+    setText(this.denyAll, `Deny ${picked.length}`);
+    for (const each of [this.allowAll, this.denyAll]) setHidden(each, picked.length === 0);
     for (const row of rows) setHidden(row.pick, rows.length < 2);
     this.all.checked = rows.length > 0 && picked.length === rows.length;
   }
