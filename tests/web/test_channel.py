@@ -86,6 +86,12 @@ def test_messages_and_announcements_are_shown_safely_and_in_order(
     scene.agent("pm", "disconnect")
     expect(page.locator(".note[data-kind=announced]")).to_contain_text(scene.named("pm"))
     expect(lines.last).to_have_text(f"turn 2: {scene.named('dev')}")
+    scene.says("my turn", by="dev")
+    expect(said(page, "my turn")).to_be_visible()
+    expect(lines.filter(has_text="turn 2")).to_be_hidden()  # its message says who has it
+    expect(page.locator(".line.day")).to_have_text(["Today"])
+    page.locator(".said .permalink").first.click()
+    expect(page).to_have_url(re.compile(r"#/channel/[^/]+/\d+$"))
 
 
 def test_a_long_message_is_folded_until_a_person_expands_it(

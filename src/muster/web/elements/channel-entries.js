@@ -3,6 +3,7 @@
 import { timeOfDay } from "../clock.js";
 import { h, setText } from "../dom.js";
 import { showMarkdown } from "../markdown.js";
+import { link } from "../router.js";
 import { store } from "../store.js";
 import { bytes, visible } from "../visible.js";
 import { face } from "./agent-face.js";
@@ -68,7 +69,8 @@ function ofTurn(event) {
   if (to === "ACTIVE" && from !== "WAITING") {
     if (trigger === "selector_asked")
       return line(event, `turn ${epoch}: ${agentId} is asked who speaks next`);
-    return line(event, `turn ${epoch}: ${agentId}${reason && reason !== "ring" ? `, ${reason}` : ""}`);
+    const why = reason && reason !== "ring" ? `, ${reason}` : "";
+    return line(event, `turn ${epoch}: ${agentId}${why}`, why ? "" : "turn");
   }
   if (to === "WAITING")
     return line(event, WAITS[trigger]?.(event) ?? `${agentId} is waiting${reason ? `: ${reason}` : ""}`);
@@ -93,14 +95,18 @@ function said(event, human) {
   if (text) showMarkdown(body, text);
   const item = h(
     "article",
-    { class: "said", tabindex: "-1", data: { seq: event.seq, speaker, ...(human ? { human: "" } : {}) } },
+    {
+      class: "said",
+      tabindex: "-1",
+      data: { seq: event.seq, day: dayOf(event), speaker, ...(human ? { human: "" } : {}) },
+    },
     agent ? face(agent) : h("span", { class: "face human", "aria-hidden": "true", text: "●" }),
     h(
       "header",
       {},
       h("strong", { text: speaker }),
       human && event.mode ? h("span", { class: "badge", text: event.mode }) : null,
-      time(event),
+      h("a", { class: "permalink", href: link("channel", event.channel, String(event.seq)) }, time(event)),
       h("span", { class: "age delivery" }),
       replyButton(event),
     ),
@@ -176,8 +182,29 @@ function fold(item, body) {
 const note = (event, kind) =>
   h(
     "p",
-    { class: "note", tabindex: "-1", data: { kind, seq: event.seq } },
+    { class: "note", tabindex: "-1", data: { kind, seq: event.seq, day: dayOf(event) } },
     h("span", { text: event.text }),
     time(event),
   );
-const line = (event, text) => h("p", { class: "line", data: { seq: event.seq } }, h("span", { text }));
+/** A thin line. Of plain turns in a row only the last is shown, and none before its own message: see channel.css. */
+const line = (event, text, kind = "") =>
+  h("p", { class: `line ${kind}`.trim(), data: { seq: event.seq, day: dayOf(event) } }, h("span", { text }));
+
+const dayOf = ({ ts }) => new Date(ts).toDateString();
+
+/** The line between two days. */
+export const dayLine = (entry) =>
+  h(
+    "p",
+    { class: "line day", data: { seq: entry.dataset.seq, day: entry.dataset.day } },
+    h("span", { text: dayText(entry.dataset.day) }),
+  );
+
+function dayText(day) {
+  const then = new Date(day);
+  const today = new Date().toDateString();
+  const yesterday = new Date(Date.now() - 86_400_000).toDateString();
+  if (day === today) return "Today";
+  if (day === yesterday) return "Yesterday";
+  return then.toLocaleDateString([], { weekday: "long", day: "numeric", month: "long", year: "numeric" });
+}

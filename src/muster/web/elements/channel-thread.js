@@ -10,7 +10,7 @@ import { Part } from "../part.js";
 import { see } from "../seen.js";
 import { store } from "../store.js";
 import { face } from "./agent-face.js";
-import { entry, quoted, TYPES, words } from "./channel-entries.js";
+import { dayLine, entry, quoted, TYPES, words } from "./channel-entries.js";
 
 const PAGE = 120; // events; a turn has about four
 const ENTRIES_MAX = 1200;
@@ -115,6 +115,7 @@ class ChannelThread extends Part {
     this.#atStart = page.events.length < PAGE;
     this.#first = page.events[0]?.seq ?? this.#first;
     this.entries.prepend(...this.#made(page.events));
+    this.#divideDays();
     setHidden(this.top, !this.#atStart);
     this.log.scrollTop = this.log.scrollHeight - below; // the messages in view stay where they are
     while (this.entries.childElementCount > ENTRIES_MAX) {
@@ -169,6 +170,7 @@ class ChannelThread extends Part {
     this.#last = fresh.at(-1)?.seq ?? this.#last;
     const made = this.#made(fresh);
     this.entries.append(...made);
+    if (made.length) this.#divideDays();
     while (this.#live && this.entries.childElementCount > ENTRIES_MAX * 1.2) {
       this.entries.firstElementChild.remove();
       this.#first = Number(this.entries.firstElementChild.dataset.seq);
@@ -177,6 +179,18 @@ class ChannelThread extends Part {
     }
     this.#paintDelivery();
     return made.length;
+  }
+
+  /** Put a line with the date where a day begins. */
+  #divideDays() {
+    let day = null;
+    for (const each of [...this.entries.children]) {
+      const begins = each.dataset.day !== day;
+      day = each.dataset.day;
+      if (each.classList.contains("day")) {
+        if (!begins) each.remove(); // earlier messages of that day have come before it
+      } else if (begins) each.before(dayLine(each));
+    }
   }
 
   #made(events) {

@@ -39,7 +39,11 @@ class RetiredList extends Part {
 
   #row({ name, seat }) {
     const back = this.#button("Bring back", `Bring back ${name}`, path`/api/agents/${name}/restore`);
-    const free = this.#button("Free its seat", `Free the seat of ${name}`, path`/api/agents/${name}/free-seat`);
+    const free = this.#button(
+      "Free its seat",
+      `Free the seat of ${name}`,
+      path`/api/agents/${name}/free-seat`,
+    );
     const inGrid = seat < GRID_SEATS; // beyond the grid there is always room
     return h("li", {}, h("bdi", { text: name }), ` seat ${seat} `, back, " ", inGrid ? free : "");
   }
