@@ -10,10 +10,10 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.commands import Command
 from muster.machines.documents import AgentDocument
-from muster.machines.ids import LEAD_SEAT, SeatId
+from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId
 from muster.machines.state import Status, TurnState
 from muster.machines.teams.papers import document_of
-from muster.machines.vocabulary import Authority, Profile, Role, RunMode
+from muster.machines.vocabulary import Authority, Profile, Role, RunMode, TurnConfig
 from muster.testing.clock import EPOCH
 from tests.machines.identity.test_identity import SEAT, at, places, register, seated, status
 from tests.machines.scene import REVIEWS, Scene, facts
@@ -226,10 +226,12 @@ def test_only_a_person_frees_a_seat_and_only_of_a_retired_agent() -> None:
 def test_the_last_words_in_a_channel_are_still_of_the_agent_that_left_its_seat() -> None:
     scene = trio()
     pm = scene.seat("pm")
+    scene.do(c.CreateChannel(channel=ChannelId("silent"), config=TurnConfig()))
     scene.says("pm")
     retire(scene, "pm")
     [freed] = facts(scene.do(c.FreeSeat(seat=pm)), e.SeatFreed)
     assert scene.channel().newest_by == freed.to
+    assert scene.channel(ChannelId("silent")).newest_by is None
 
 
 def test_an_agent_that_was_retired_comes_back_unless_its_name_is_taken() -> None:
