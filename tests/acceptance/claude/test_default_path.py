@@ -16,7 +16,7 @@ from muster.testing.model import Rule, ScriptedModel, Tool
 from tests.acceptance.claude.test_plugin_story import claude, running, states, write
 from tests.delegation.stage import agent_file
 from tests.homes import MUSTER_SCRIPT
-from tests.waits import SLOW_SECONDS
+from tests.waits import SLOW_SECONDS, until
 
 REQUEST = "Write a Python script that says hello"
 
@@ -38,6 +38,13 @@ def session(box: Box) -> Path:
     return Path(line)
 
 
+def continued(box: Box) -> Path:
+    """The session's folder when the server has taken it over."""
+    folder = box.work / ".claude/agent-state-machine"
+    until(lambda: not (folder / "sessions").read_text())
+    return max((each for each in folder.iterdir() if each.is_dir()), key=lambda each: each.name)
+
+
 def agent(kind: str | None) -> Tool:
     brief = {"description": "say hello", "prompt": "SUBTASK: write a Python script"}
     typed = {} if kind is None else {"subagent_type": kind}
@@ -48,20 +55,23 @@ def agent(kind: str | None) -> Tool:
 def test_an_agent_writes_its_outputs_and_main_its_documents(
     served: bool, model: ScriptedModel, box: Box, session: Path
 ) -> None:
-    outputs = session / "conversations/conv_001/outputs"
-    heredoc = f"cat > {outputs}/second.py <<'E'\nprint(2)\nE"
-    model.add(Rule(agent="main", match=REQUEST, times=1, reply=[agent("builder")]))
-    inside = write(outputs / "hello.py", "hello")
-    model.add(Rule(agent="sub", match="SUBTASK", times=1, reply=["I write it.", inside]))
-    line = Tool("Bash", {"command": heredoc, "description": "write"})
-    model.add(Rule(agent="sub", match="hello.py", times=1, reply=[line]))
-    model.add(Rule(agent="sub", times=1, reply="Hello is written."))
-    plan = write(outputs / "plan.md", "A plan")
-    model.add(Rule(agent="main", match="Hello is written.", times=1, reply=[plan]))
-    looks = Tool("Bash", {"command": f"ls {outputs} > {outputs}/list.txt", "description": "look"})
-    model.add(Rule(agent="main", match="plan.md", times=1, reply=[looks]))
-    model.add(Rule(agent="main", reply="There it is."))
     with running(box) if served else nullcontext():
+        session = continued(box) if served else session
+        outputs = session / "conversations/conv_001/outputs"
+        heredoc = f"cat > {outputs}/second.py <<'E'\nprint(2)\nE"
+        model.add(Rule(agent="main", match=REQUEST, times=1, reply=[agent("builder")]))
+        inside = write(outputs / "hello.py", "hello")
+        model.add(Rule(agent="sub", match="SUBTASK", times=1, reply=["I write it.", inside]))
+        line = Tool("Bash", {"command": heredoc, "description": "write"})
+        model.add(Rule(agent="sub", match="hello.py", times=1, reply=[line]))
+        model.add(Rule(agent="sub", times=1, reply="Hello is written."))
+        plan = write(outputs / "plan.md", "A plan")
+        model.add(Rule(agent="main", match="Hello is written.", times=1, reply=[plan]))
+        looks = Tool(
+            "Bash", {"command": f"ls {outputs} > {outputs}/list.txt", "description": "look"}
+        )
+        model.add(Rule(agent="main", match="plan.md", times=1, reply=[looks]))
+        model.add(Rule(agent="main", reply="There it is."))
         said = claude(box, REQUEST)
     assert said[-1]["result"] == "There it is.", said
     found = {each.name: each.read_text() for each in outputs.iterdir()}

@@ -3,7 +3,7 @@
 from muster.cli.delegate import sessions
 from muster.cli.render import clean
 from muster.cli.saying import say
-from muster.delegation.session_folder import has_session
+from muster.delegation.session_folder import SESSIONS_FOLDER, has_session
 from muster.delegation.taking_over import take_over
 from muster.delegation.visiting import visited
 from muster.machines.ids import person
@@ -15,8 +15,8 @@ async def continue_session(muster: Muster, settings: Settings) -> None:
     """Continue the session that is open in the server's project in the server, and say so."""
     project = muster.requests.project
     root = sessions.last(project)
-    if root is None or not has_session(root):
-        return
+    if root is None or root.parent != project / SESSIONS_FOLDER or not has_session(root):
+        return  # a folder that a person chose stays the session's
     actor = person(settings.team.human)
     log_provider, _ = visited(root, settings)
     taken = await take_over(muster.requests, muster.team, log_provider, actor=actor)
