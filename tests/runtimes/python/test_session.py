@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from muster.engine.ports import AgentText, Launch, MusterToolCall, Output, Reply, SessionHandle
+from muster.engine.ports import (
+    AgentText,
+    Launch,
+    MusterToolCall,
+    Output,
+    Reply,
+    SessionHandle,
+    TurnDone,
+)
 from muster.errors import CannotStart
 from muster.machines.vocabulary import Outcome, RunMode, Urgency
 from muster.runtimes.python.runtime import PythonRuntime
@@ -58,6 +66,19 @@ def test_a_coroutine_posts_calls_tools_and_says_nothing_after_its_turn(stage: St
             "hello"
         ]
         assert stage.listener.answers() == ["", "this turn is over", "called turn_complete"]
+        await session.stop(Urgency.NOW)
+
+    run(scene())
+
+
+def test_the_end_of_the_work_is_the_end_of_the_turn(stage: Stage) -> None:
+    async def scene() -> None:
+        turn = "It is your turn in the channel desk (turn 3). Say what you have to say\nsay one"
+        session = await stage.start(turn)
+        await stage.listener.answered(1)
+        done = [each for each in stage.listener.said if isinstance(each, TurnDone)]
+        assert done == [TurnDone(channel="desk", text="one")]
+        assert stage.listener.answers() == [""], "it is said once"
         await session.stop(Urgency.NOW)
 
     run(scene())

@@ -88,6 +88,7 @@ class PromptedSession(ProcessSession):
             parts.listener, self._worked, inject=inject, on_idle=self._on_idle
         )
         super().__init__(parts.program, parts.session, parts.steps, parts.limits)
+        self.interruptible = True
 
     # ── what a runtime says of its program ────────────────────────────────────────────────────────
 

@@ -5,7 +5,7 @@ import logging
 import traceback
 from typing import Any
 
-from muster.engine.ports import Exit, Output, Result
+from muster.engine.ports import Exit, Output, Result, TurnDone
 from muster.engine.tasks import TaskOwner
 from muster.limits import EXIT_REASON_CHARS_MAX
 from muster.machines.vocabulary import Outcome, Urgency
@@ -16,6 +16,7 @@ from muster.runtimes.prompted.excerpts import excerpt
 from muster.runtimes.prompted.worker import PromptWorker
 from muster.runtimes.python.thread import AgentThread, WasCancelled
 from muster.runtimes.python.turn import PythonTurn
+from muster.runtimes.scripted import channels_in
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +33,7 @@ class PythonSession:
     started: str | None = None
     limits: tuple[str, ...] = ()
     confinement = ""
-    interruptible = False
+    interruptible = True
 
     def __init__(
         self,
@@ -127,6 +128,9 @@ class PythonSession:
         if answer is not None and not isinstance(answer, str):
             wrong = TypeError(f"it returned {type(answer).__name__}; return a text, or None")
             return await self._failed(wrong, turn)
+        for channel in channels_in(text)[-1:]:  # the end of its work is the end of its turn
+            await self._listener.on_report(TurnDone(channel=channel, text=answer))
+            answer = ""
         return Result(text=answer or "", usage=turn.usage)
 
     async def _failed(self, error: Exception, turn: PythonTurn) -> Result:
