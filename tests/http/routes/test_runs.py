@@ -283,7 +283,8 @@ def test_a_program_is_started_shown_and_stopped(tmp_path: Path) -> None:
         path = "/api/agents/stays/run"
         run = operator.get(path)
         assert (run["desired"], run["current"], run["session"]) == ("pause", "pause", None)
-        assert run["budget"] == {"sessionsPerHour": 3, "sessionSeconds": 600.0}
+        usual = {"costUsdPerMinute": 2, "costUsdPerDay": 20, "teamCostUsdPerDay": 100}
+        assert run["budget"] == {"sessionsPerHour": 3, "sessionSeconds": 600.0, **usual}
         operator.asked("PUT", path, 200, json={"desired": "continuous"})
         until_moved(operator, "stays", "continuous", run["seq"])
         run = operator.get(path)
