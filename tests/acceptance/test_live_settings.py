@@ -472,7 +472,10 @@ def test_only_operators_see_or_change_settings(team: Team) -> None:
 
 def test_installed_programs_are_found(team: Team, tmp_path: Path) -> None:
     found = {each["label"]: each for each in team.boss.get("/api/runtimes")["programs"]}
-    assert set(found) == {"Claude Code", "Codex", "Gemini CLI", "opencode"}
+    assert set(found) == {"Claude Code", "Codex", "Gemini CLI", "opencode", "Qwen Code"}
+    assert found["Codex"]["runtime"] == "codex"
+    assert (found["Gemini CLI"]["runtime"], found["Gemini CLI"]["preset"]) == ("acp", "gemini")
+    assert "Advice only" in found["opencode"]["enforcement"]
     assert found["Claude Code"]["isFound"]
     assert found["Claude Code"]["version"]
     assert "npm" in found["opencode"]["remedy"]

@@ -63,7 +63,7 @@ export const SECTIONS = [
       { key: "claude.model", label: "Model", runtime: "claude", placeholder: "Claude Code's default" },
       { key: "claude.permission_mode", label: "Permissions", runtime: "claude", choices: MODES },
       { key: "codex.model", label: "Model", runtime: "codex", placeholder: "Codex's default" },
-      { key: "codex.sandbox", label: "Its commands", runtime: "codex", choices: SANDBOXES },
+      { key: "codex.sandbox", label: "Sandbox", runtime: "codex", choices: SANDBOXES },
       { key: "codex.edits", label: "Edits", runtime: "codex", choices: EDITS },
       { key: "acp.preset", label: "Program", runtime: "acp", choices: PRESETS },
       { key: "acp.model", label: "Model", runtime: "acp", placeholder: "the program's default" },
