@@ -193,6 +193,9 @@ class AskingSession:
     async def stop(self, urgency: e.Urgency) -> None: ...
     async def interrupt(self) -> None: ...
     async def kill(self) -> None: ...
+    def is_command(self, text: str) -> bool:
+        return False
+
     async def send_prompt(self, text: str) -> bool:
         return False
 

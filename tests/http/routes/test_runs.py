@@ -85,7 +85,7 @@ def test_every_mode_can_be_wanted(operator: Asker, pm: Registered, desired: RunM
 def test_the_badge_is_the_same_in_every_answer(operator: Asker, pm: Registered) -> None:
     stop = {"label": "Stop Agent", "color": "red", "desired": "pause", "now": False, "act": "run"}
     badge = {"status": "CONNECTED", "color": "green", "line": "waiting for work", "due": None}
-    badge |= {"controls": [stop], "more": []}
+    badge |= {"controls": [stop], "more": [], "group": "idle"}
     assert operator.get(pm.path)["badge"] == badge
     assert operator.get(f"{pm.path}/run")["badge"] == badge
     [card] = [each for each in operator.get("/api/state")["agents"] if each["name"] == pm.name]
