@@ -259,6 +259,7 @@ GUIDES: Mapping[str, Guide] = {
         {
             "muster route": Shell(prints={"muster route": "[MAIN -> KUBERNETES_OPERATOR]"}),
             "---": Write(".claude/agents/sql-tuner.md"),
+            "[delegation]": Configure(),
             "[MAIN ->": Leave("what a remembered choice prints"),
             '{"query":': Parse(),
             "from pathlib import Path": Python(),
