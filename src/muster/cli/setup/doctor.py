@@ -37,7 +37,7 @@ from muster.runtimes.command import limits_of
 from muster.runtimes.process.cgroups import delegation
 from muster.runtimes.process.orphans import why_not_adopting
 from muster.runtimes.process.resources import NOT_IN_FORCE, plan_limits
-from muster.settings.agents import AgentSettings
+from muster.settings.agents import AgentSettings, ClaudeSettings
 from muster.settings.env_file import EnvFileError, read_env_file
 from muster.settings.in_force import confined_by
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings
@@ -52,7 +52,6 @@ DISTRIBUTION: Final = "muster-agents"
 CODEX_SIGNS: Final = PRESETS["codex-acp"].signed_in
 PROGRAMS: Final = {
     "git": "agents that work on code usually want it",
-    "claude": "needed for agents that are Claude Code",
     "chromium": "needed only to test the dashboard",
 }
 
@@ -336,4 +335,9 @@ def _programs() -> Iterator[Finding]:
     for program, purpose in PROGRAMS.items():
         path = shutil.which(program)
         yield Finding(Level.NOTE, program, path or f"not found; {purpose}")
+    try:  # on the PATH, or the one that the extra brings
+        found = str(installed_program(ClaudeSettings(), Path.cwd()))
+    except MusterError:
+        found = "not found; needed for agents that are Claude Code"
+    yield Finding(Level.NOTE, "claude", found)
     yield Finding(Level.NOTE, "system", f"{platform.system()} {platform.release()}")
