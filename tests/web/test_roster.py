@@ -47,9 +47,9 @@ def test_agents_stand_in_groups_by_what_they_do(
 ) -> None:
     page = person.signed_in(server)
     expect(page.locator(".roster [data-group=stopped] agent-card")).to_have_count(9)
-    assert list(groups(page)) == ["Idle", "Stopped"]
-    assert groups(page)["Idle"] == ["ada", "bo", "cy"]
-    expect(page.locator(".counts")).to_have_text("3 idle9 stopped")
+    assert list(groups(page)) == ["Ready", "Stopped"]
+    assert groups(page)["Ready"] == ["ada", "bo", "cy"]
+    expect(page.locator(".counts")).to_have_text("3 ready9 stopped")
 
     operator.post("/api/channels/design/members", {"agent": "ada"}, 201)
     working = page.get_by_role("region", name="Working")
@@ -91,7 +91,7 @@ def test_a_filter_and_an_order_narrow_and_sort_the_roster(
     page = person.signed_in(server)
     expect(page.locator("agent-card")).to_have_count(len(NAMES))
     page.keyboard.press("f")
-    page.keyboard.type("not connected")
+    page.keyboard.type("stopped")
     expect(page.locator("agent-card")).to_have_count(9)
     page.keyboard.type(" lou")
     expect(page.locator("agent-card")).to_have_count(1)

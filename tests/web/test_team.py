@@ -197,6 +197,26 @@ def test_a_failing_agent_can_be_tried_now_and_stopped_and_the_key_stops_it(
     assert operator.get("/api/agents/Faily/run")["desired"] == "pause"
 
 
+def test_wake_asks_before_it_starts_what_a_person_has_stopped(
+    person: Watched, server: Server, operator: Asker
+) -> None:
+    operator.asked("PUT", "/api/agents/Once/run", 200, json={"desired": "continuous"})
+    operator.asked("PUT", "/api/agents/Once/run", 200, json={"desired": "pause", "now": True})
+    until(lambda: operator.get("/api/agents/Once")["status"] == "sleeping")
+    page = person.signed_in(server)
+    page.get_by_role("button", name="WAKE", exact=True).click()
+    dialog = page.get_by_role("dialog", name="Wake agents")
+    expect(dialog.locator(".names")).to_contain_text("Once")
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    assert operator.get("/api/agents/Once/run")["desired"] == "pause"
+    page.get_by_role("button", name="WAKE", exact=True).click()
+    dialog.get_by_role("button", name="Wake all").click()
+    until(lambda: operator.get("/api/agents/Once/run")["note"] != "")
+    for name in ("Echo", "Faily", "Once"):
+        operator.asked("PUT", f"/api/agents/{name}/run", 200, json={"desired": "pause"})
+
+
 def test_no_key_acts_on_an_agent_that_nobody_selected(
     person: Watched, server: Server, operator: Asker
 ) -> None:

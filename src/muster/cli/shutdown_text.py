@@ -19,7 +19,7 @@ def drain_text(shutdown: ShutdownView, now: datetime) -> str:
     if shutdown.until is None:
         return f"stops {names}."
     left = max(0.0, (shutdown.until - now).total_seconds())
-    return f"waits for {names}; for {duration(left)} at most."
+    return f"waits for {names}; for {left:.0f} s at most."
 
 
 def working_text(working: Sequence[WorkingAgent], now: datetime) -> str:

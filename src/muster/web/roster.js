@@ -10,7 +10,7 @@ export const GROUPS = [
   { name: "needs", label: "Needs you", count: "need you" },
   { name: "working", label: "Working", count: "working" },
   { name: "waiting", label: "Waiting", count: "waiting" },
-  { name: "idle", label: "Idle", count: "idle" },
+  { name: "idle", label: "Ready", count: "ready" },
   { name: "stopped", label: "Stopped", count: "stopped" },
   { name: "unknown", label: "Unknown", count: "unknown" },
 ];
@@ -49,9 +49,10 @@ export class Places {
   }
 }
 
-/** Whether an agent matches the words of a filter: its name, what it does, its groups. */
+/** Whether an agent matches the words of a filter: its name, its place on the page, what it does, its groups. */
 export function matches(agent, filter) {
-  const text = [agent.id, agent.badge.status, visible(meaning(agent.badge)), ...agent.groups]
+  const { label } = GROUPS.find(({ name }) => name === groupNow(agent));
+  const text = [agent.id, label, agent.badge.status, visible(meaning(agent.badge)), ...agent.groups]
     .join(" ")
     .toLowerCase();
   return filter

@@ -38,3 +38,12 @@ export async function ask(action, agents, now = false) {
   await Promise.all(Array.from({ length: AT_ONCE }, work));
   return told;
 }
+
+const NAMES_SHOWN = 12;
+
+/** The names of agents in a confirmation; of many the first are named. */
+export function namesOf(agents) {
+  const names = agents.map(({ id }) => id);
+  const more = names.length - NAMES_SHOWN;
+  return names.slice(0, NAMES_SHOWN).join(", ") + (more > 0 ? ` and ${more} more` : "");
+}

@@ -239,6 +239,20 @@ def test_a_pause_by_a_budget_stands_and_one_by_the_restart_policy_does_not() -> 
     assert autostart(scene) == []
 
 
+def test_a_persons_stop_of_an_agent_that_muster_has_paused_is_their_own_pause() -> None:
+    scene = with_policy(RunPolicy(autostart=True, restart=RestartPolicy.NEVER))
+    autostart(scene)
+    scene.up("Lyra")
+    scene.ends("Lyra")
+    pause = c.SetDesired(
+        seat=scene.seat("Lyra"), desired=PAUSE, set_by="Marcus", note="keep it off"
+    )
+    [wish] = facts(scene.do(pause), e.DesiredSet)
+    assert (wish.set_by, wish.note, wish.previous) == ("Marcus", "keep it off", PAUSE)
+    assert facts(scene.do(pause), e.DesiredSet) == []  # it is theirs already
+    assert autostart(scene) == []
+
+
 # ── dependencies ──────────────────────────────────────────────────────────────────────────────────
 
 

@@ -16,7 +16,7 @@ from muster.machines.vocabulary import (
     Urgency,
 )
 from tests.machines.run_control.test_policies import at_work, with_policy
-from tests.machines.run_control.test_run_control import CONTINUOUS, PAUSE, states
+from tests.machines.run_control.test_run_control import CONTINUOUS, PAUSE, RUN_ONCE, states
 from tests.machines.scene import Scene, facts
 
 
@@ -133,6 +133,17 @@ def test_silence_restarts_an_agent_whose_failures_are_not_retried() -> None:
     )
     [retry] = facts(silent(scene), e.RetryScheduled)
     assert retry.failures == 1
+
+
+def test_a_silent_single_session_is_not_repeated() -> None:
+    scene = with_policy(RunPolicy(silent_seconds=90, on_silence=OnSilence.RESTART))
+    scene.want("Lyra", RUN_ONCE)
+    scene.up("Lyra")
+    [stop] = facts(scene.later(90), e.StopRequested)
+    assert not stop.restart
+    scene.ends("Lyra", code=-2, reason="stopped")
+    assert states(scene) == (PAUSE, PAUSE)
+    assert facts(scene.later(3600), e.SessionRequested) == []
 
 
 def test_a_silent_session_that_muster_stops_with_itself_is_cut_off() -> None:

@@ -415,6 +415,27 @@ def test_what_cannot_be_read_counts_as_pause_until_it_can(desk: Desk) -> None:
     run(scene())
 
 
+def test_a_persons_stop_stands_when_the_file_can_be_read_again(desk: Desk) -> None:
+    async def scene() -> None:
+        await desk.prepare()
+        async with desk.followed():
+            await desk.until_states("pause", "pause")
+            desk.wish("continuous")
+            await desk.until(lambda: desk.run.desired is CONTINUOUS)
+            away = desk.path.with_name("away.json")
+            desk.path.rename(away)
+            desk.path.mkdir()
+            await desk.until(lambda: desk.run.desired is PAUSE)
+            await desk.want(PAUSE, note="stay off")
+            assert desk.run.note == "stay off"
+            desk.path.rmdir()
+            away.rename(desk.path)
+            await desk.until(lambda: desk.fields().get("desired_state") == "pause")
+            assert desk.run.desired is PAUSE
+
+    run(scene())
+
+
 READ_ONLY = """
 import asyncio, concurrent.futures.thread, os, sys
 from pathlib import Path

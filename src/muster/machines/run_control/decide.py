@@ -78,7 +78,7 @@ def set_desired(team: Team, command: c.SetDesired, now: datetime) -> Iterator[Fa
         raise StaleGeneration(name=agent.id, generation=run.generation, given=command.if_generation)
     # A repeated start during a retry backoff means: try now.
     again = run.retry_at is not None or (command.now and run.follows_schedule)
-    if command.desired is not run.desired or again:
+    if command.desired is not run.desired or again or _is_own_pause(agent, command):
         yield from _wish(team, agent, command.desired, command, now)
         if agent.authority is Authority.LEAD and not _is_wake(agent, command):
             yield message_to_lead(team, _start_or_stop_message(agent, command))
@@ -104,6 +104,16 @@ def _wish(
     trigger = "now" if is_now else "desired"
     if between_sessions(agent) and closed_gate(team, changed, now, trigger=trigger) is not None:
         yield move(agent, "session_ended", PAUSE)
+
+
+def _is_own_pause(agent: Agent, command: c.SetDesired) -> bool:
+    """Whether a person pauses an agent that muster has paused: what would end that pause, such as
+    autostart or a state file that can be read again, must not end the person's."""
+    run = agent.run
+    if command.set_by == MUSTER or not run.desired is command.desired is PAUSE:
+        return False
+    by_muster = run.set_because != "person" or run.set_by == MUSTER
+    return by_muster and run.set_at is not None and agent.authority is not Authority.LEAD
 
 
 def _is_wake(agent: Agent, command: c.SetDesired) -> bool:

@@ -14,7 +14,7 @@ from muster.machines.events import Fact
 from muster.machines.ids import MUSTER
 from muster.machines.run_control.fold import silence_reason
 from muster.machines.run_control.live import sessions_of, stop_all, stop_one
-from muster.machines.run_control.modes import PAUSE, desire
+from muster.machines.run_control.modes import ONE_SHOTS, PAUSE, desire
 from muster.machines.state import Agent, RunControl, Session, Team
 from muster.machines.vocabulary import OnSilence, Phase, Urgency
 
@@ -86,8 +86,8 @@ def _on_silence(session: Session, agent: Agent) -> Iterator[Fact]:
         seat=agent.seat, session=session.id, seconds=seconds, action=policy.on_silence
     )
     if policy.on_silence is OnSilence.RESTART:
-        reason = silence_reason(seconds)
-        yield from stop_one(session, Urgency.NOW, reason, restart=session.task is None)
+        once = session.task is not None or session.mode in ONE_SHOTS
+        yield from stop_one(session, Urgency.NOW, silence_reason(seconds), restart=not once)
 
 
 def _over_limit(team: Team, agent: Agent) -> Iterator[Fact]:

@@ -32,7 +32,7 @@ class FirstSteps extends Part {
           "section",
           { data: { acts: "" } },
           h("h3", { text: "Start from a template" }),
-          h("p", { class: "muted", text: "A whole team with its channel; it ends by itself." }),
+          h("p", { class: "muted", text: "A whole team with its channel, and limits on what it spends." }),
           this.templates,
           this.error,
         ),

@@ -1,9 +1,12 @@
-// The team's one button: SUMMON in an empty team, WAKE if an agent sleeps, WAKING... while this tab waits for it.
+// The team's one button: SUMMON in an empty team, WAKE if an agent sleeps, WAKING... while this tab waits for it. It asks
+// first where WAKE would start agents that a person or a limit has stopped.
 
 import { post } from "../api.js";
 import { h, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
+import { namesOf } from "../several.js";
 import { store } from "../store.js";
+import { openDialog } from "./help.js";
 
 const KEY = "team";
 const WAKING_MS = 60_000;
@@ -25,11 +28,46 @@ class TeamButton extends Part {
   }
 
   async #press() {
-    const what = store.button;
     if (!this.#offered || this.#busy) return;
-    const called = await store.act(KEY, what, () => post(PATHS[what]));
+    const stopped = store.button === "WAKE" ? sleepers().filter(isStopped) : [];
+    return stopped.length ? this.#ask(stopped) : this.#send();
+  }
+
+  /** Send the request, for these agents or for all. */
+  async #send(agents = null) {
+    const what = store.button;
+    const body = agents ? { agents: agents.map(({ id }) => id) } : {};
+    const called = await store.act(KEY, what, () => post(PATHS[what], body));
     if (called && what === "WAKE") this.#await(called.agents.map(({ seat }) => seat));
     this.#paint();
+  }
+
+  #ask(stopped) {
+    const others = sleepers().filter((agent) => !isStopped(agent));
+    const run = (agents) => () => {
+      dialog.close();
+      this.#send(agents);
+    };
+    const dialog = openDialog(
+      "Wake agents",
+      h("p", { text: "These were stopped by a person or a limit:" }),
+      h("p", { class: "names", text: namesOf(stopped) }),
+      h(
+        "div",
+        { class: "buttons" },
+        others.length
+          ? h("button", {
+              class: "main",
+              text: `Wake the other ${others.length}`,
+              on: { click: run(others) },
+            })
+          : null,
+        h("button", {
+          text: `Wake all ${stopped.length + others.length}`,
+          on: { click: run([...others, ...stopped]) },
+        }),
+      ),
+    );
   }
 
   #await(seats) {
@@ -63,5 +101,9 @@ class TeamButton extends Part {
     setHidden(this.error, !store.failed.has(KEY));
   }
 }
+
+const STOPS = new Set(["person", "budget", "runaway"]);
+const isStopped = ({ desired, setBecause }) => desired === "pause" && STOPS.has(setBecause);
+const sleepers = () => store.shown.filter(({ status, disabled }) => status === "sleeping" && !disabled);
 
 customElements.define("team-button", TeamButton);

@@ -2,12 +2,11 @@
 
 import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
-import { ask, fit } from "../several.js";
+import { ask, fit, namesOf } from "../several.js";
 import { store } from "../store.js";
 import { visible } from "../visible.js";
 import { openDialog } from "./help.js";
 
-const NAMES_SHOWN = 12;
 const FEW = 2; // tools for several agents appear from here on
 
 const ACTIONS = [
@@ -135,7 +134,7 @@ class TeamTools extends Part {
     const { title, what, gently, now } = WORDS[action];
     const dialog = openDialog(
       `${title} ${agents.length} ${agents.length === 1 ? "agent" : "agents"}`,
-      h("p", { class: "names", text: listed(agents) }),
+      h("p", { class: "names", text: namesOf(agents) }),
       h("p", { text: what }),
       h(
         "div",
@@ -158,11 +157,5 @@ class TeamTools extends Part {
 
 const button = (text, kind, run) =>
   h("button", { type: "button", class: kind, text, data: { color: kind ? "" : "red" }, on: { click: run } });
-
-function listed(agents) {
-  const names = agents.map(({ id }) => id);
-  const more = names.length - NAMES_SHOWN;
-  return names.slice(0, NAMES_SHOWN).join(", ") + (more > 0 ? ` and ${more} more` : "");
-}
 
 customElements.define("team-tools", TeamTools);
