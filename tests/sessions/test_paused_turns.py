@@ -1,6 +1,8 @@
 """Speech in a turn that is paused: kept, and posted when the turn resumes, or put on record."""
 
 import asyncio
+from itertools import islice, product
+from string import ascii_lowercase
 
 import pytest
 
@@ -201,12 +203,13 @@ def test_a_program_that_does_not_stop_talking_in_a_hold_is_kept_up_to_a_limit() 
         async with staged(speaks=False) as stage:
             session = await with_turn(stage)
             await stage.send(STOP)
-            said = [f"word {number}" for number in range(HELD_ACTS_MAX + 1)]
+            pairs = product(ascii_lowercase, repeat=2)  # alike ones would be a runaway
+            said = ["".join(pair) for pair in islice(pairs, HELD_ACTS_MAX + 1)]
             await stage.say(session, *(ports.AgentText(text=each) for each in said))
             await stage.say(session, ports.TurnDone(text="the end"))
             over, end = await warnings(stage)
             assert over.endswith(
-                "because no more than 64 acts with 4,194,304 bytes wait for a turn: word 64"
+                "because no more than 64 acts with 4,194,304 bytes wait for a turn: cm"
             )
             assert end.endswith("wait for a turn: the end")
             await stage.send(RELEASE)

@@ -24,7 +24,7 @@ from muster.sessions.prompt_state import PROMPTS_MAX, PromptState
 from muster.sessions.tools import TOOLS
 from muster.testing.runtime import ScriptedSession
 from muster.views.memory.transcripts import as_line, last_life
-from tests.builders import ADA, BEN, DESIGN, run, settled, with_agents, with_channel
+from tests.builders import ADA, BEN, DESIGN, eventually, run, settled, with_agents, with_channel
 from tests.sessions.test_intake import Stage, staged
 
 FAILED = ports.Exit(outcome=Outcome.FAILED, code=1, reason="out of paper")
@@ -414,7 +414,7 @@ def test_a_person_is_asked_and_the_agent_waits_for_the_answer() -> None:
             session = await with_turn(stage)
             wanted = Permission(tool="Bash", detail="rm -r build", seconds=60)
             asked = asyncio.ensure_future(session.listener.on_permission_request(wanted))
-            await settled()
+            await eventually(lambda: stage.muster.team.agents[ADA].approvals)
             assert stage.state(ADA) is TurnState.WAITING
             (approval,) = stage.muster.team.agents[ADA].approvals
             await stage.send(c.AnswerApproval(approval=approval.id, allow=True, note="go"))
@@ -426,7 +426,7 @@ def test_a_person_is_asked_and_the_agent_waits_for_the_answer() -> None:
         for default, said in ((True, "as declared"), (False, "not allowed")):
             wanted = Permission(tool="Bash", detail="ls", seconds=30, default=default)
             asked = asyncio.ensure_future(session.listener.on_permission_request(wanted))
-            await settled()
+            await eventually(lambda: stage.muster.team.agents[ADA].approvals)
             stage.clock.advance(31)
             await settled()
             verdict = await asked
@@ -443,14 +443,14 @@ def test_a_denial_has_its_note_and_an_ended_session_is_denied() -> None:
             asked = asyncio.ensure_future(
                 session.listener.on_permission_request(Permission(tool="Bash", detail="ls"))
             )
-            await settled()
+            await eventually(lambda: stage.muster.team.agents[ADA].approvals)
             (approval,) = stage.muster.team.agents[ADA].approvals
             await stage.send(c.AnswerApproval(approval=approval.id, allow=False))
             assert await asked == ports.PermissionAnswer(False, "A person did not allow it.")
             asked = asyncio.ensure_future(
                 session.listener.on_permission_request(Permission(tool="Bash", detail="ls"))
             )
-            await settled()
+            await eventually(lambda: stage.muster.team.agents[ADA].approvals)
             session.exit(FAILED)
             await settled()
             assert not (await asked).allowed

@@ -7,10 +7,24 @@ from muster.machines.ids import ChannelId
 from muster.machines.vocabulary import AttachedFile, Text
 from muster.store.base import MessageSearch, Stored
 from muster.store.codec import stored
-from muster.store.words import expression, folded, indexed_text, matches, terms_of, words_of
+from muster.store.words import (
+    expression,
+    folded,
+    indexed_text,
+    matches,
+    terms_of,
+    word_pattern,
+    words_of,
+)
 from tests.store.building import DESIGN, SEAT, event
 
 DIGEST = "ab" * 32
+
+
+@pytest.fixture(autouse=True)
+def compiled_anew() -> None:
+    """Whatever ran before in this process, the pattern is made here."""
+    word_pattern.cache_clear()
 
 
 @pytest.mark.parametrize(

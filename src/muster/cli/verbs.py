@@ -47,8 +47,8 @@ VERBS: Final[Mapping[str, Verb]] = {
     "send": Verb("act.send", ACT, "Send a message to an agent, a channel or the lead."),
     "watch": Verb("act.watch", ACT, "Watch a channel live: ring, turn and messages."),
     "approvals": Verb("act.approvals", ACT, "List requests that wait for your approval."),
-    "approve": Verb("act.approvals", ACT, "Approve a request."),
-    "deny": Verb("act.approvals", ACT, "Deny a request."),
+    "approve": Verb("act.approvals", ACT, "Approve requests."),
+    "deny": Verb("act.approvals", ACT, "Deny requests."),
     "token": Verb("act.token", ACT, "Issue, list and revoke tokens of programs and people."),
     "agent-state-machine": Verb(
         "delegate.delegation",

@@ -239,7 +239,7 @@ def test_a_prompt_behind_the_last_word_is_queued_and_each_result_is_its_own(
         assert stage.listener.taken() == expected
         taken, answer = "PromptAccepted", ["Output", "Result"]
         kinds = [taken, *answer, taken, taken, *answer]
-        assert stage.listener.kinds() == kinds
+        assert [each for each in stage.listener.kinds() if each != "Spending"] == kinds
         await end(session)
 
     run(scene())

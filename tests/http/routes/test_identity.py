@@ -283,7 +283,7 @@ def test_births_waking_and_sleeping_are_the_operator_s(
     with asker(server, None) as stranger:
         assert stranger.get("/api/agents", 401)["code"] == "unauthenticated"
         for act in ("summon", "wake", "sleep"):
-            stranger.refused("POST", f"/api/agents/{act}", 403, "forbidden")
+            stranger.refused("POST", f"/api/agents/{act}", 401, "unauthenticated")
 
 
 def test_an_agent_may_be_called_like_a_path(operator: Asker) -> None:

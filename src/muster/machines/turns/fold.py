@@ -103,8 +103,6 @@ def turn_claim_dropped(team: Team, event: Event, fact: e.TurnClaimDropped) -> Te
 
 
 def _without_claim(channel: Channel, seat: SeatId) -> Channel:
-    if not channel.claims:
-        return channel
     claims = tuple(each for each in channel.claims if each.seat != seat)
     return replace(channel, claims=claims)
 
