@@ -7,7 +7,7 @@ import pytest
 from muster import limits
 from muster.errors import BadSettings, MusterError, NotFound
 from muster.settings.model import parse_settings
-from muster.templates.reading import packaged, read_template
+from muster.templates.reading import packaged, program_text, read_template
 
 HEAD = "[template]\nformat = 1\n"
 
@@ -101,3 +101,19 @@ def test_an_agent_with_claude_code_alone_keeps_it(tmp_path: Path) -> None:
     file = tmp_path / "t.toml"
     file.write_text(f'{HEAD}\n[agents.a]\nruntime = "claude"\n')
     assert read_template(str(file), has_claude=False).settings.agents["a"].runtime == "claude"
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        ('runtime = "python"\ntarget = "os:system"', "runs os:system inside muster itself"),
+        ('command = ["sh", "-c", "make all"]', "runs sh -c 'make all'"),
+        ('runtime = "claude"', "Claude Code"),
+        ('runtime = "file"', "follows its state file"),
+    ],
+)
+def test_a_review_names_the_program_of_an_agent(tmp_path: Path, table: str, told: str) -> None:
+    path = tmp_path / "team.toml"
+    path.write_text(f"[template]\nformat = 1\n[agents.a]\n{table}\n")
+    template = read_template(str(path), has_claude=True)
+    assert program_text(template.settings.agents["a"]) == told

@@ -4,6 +4,7 @@ A template comes from somebody else. It may hold agents and channels with their 
 about the machine: no server, no person, no path outside the project. Nothing is written or run.
 """
 
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, cast
@@ -12,7 +13,7 @@ import msgspec
 
 from muster import limits
 from muster.errors import BadSettings, BadSource, NotFound
-from muster.settings.agents import AGENTS, CLAUDE, PATHS
+from muster.settings.agents import AGENTS, CLAUDE, PATHS, AgentSettings
 from muster.settings.channels import CHANNELS
 from muster.settings.file import line_of, parsed, text_of
 from muster.settings.model import Settings, read_settings
@@ -27,6 +28,8 @@ TABLES: Final = (AGENTS, CHANNELS, "turns", "summon", "delegation")
 
 FOLDER: Final = Path(__file__).parent
 SUFFIX: Final = ".toml"
+
+RUNTIME_NAMES: Final = {CLAUDE: "Claude Code", "codex": "Codex", "acp": "an agent of ACP"}
 
 
 class TeamTemplate(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,6 +89,21 @@ def _read(path: Path, text: str, *, has_claude: bool, is_packaged: bool) -> Team
         text=settings_text(text, chosen, has_claude=has_claude),
         is_packaged=is_packaged,
     )
+
+
+def program_text(agent: AgentSettings) -> str:
+    """The program of an agent of a template, in words: a person reads it before it runs."""
+    if agent.script:
+        return "says the lines of its script, without a model"
+    match agent.runtime:
+        case "command":
+            return f"runs {shlex.join(agent.command)}"
+        case "python":
+            return f"runs {agent.target} inside muster itself"
+        case "file":
+            return "follows its state file"
+        case "claude" | "codex" | "acp":
+            return RUNTIME_NAMES[agent.runtime]
 
 
 # ── checking ──────────────────────────────────────────────────────────────────────────────────────

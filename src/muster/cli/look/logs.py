@@ -70,7 +70,7 @@ def logs(
     as_json: bool,
     name: str,
 ) -> None:
-    """Show the output of an agent's sessions, and the tools that they use.
+    """Show the output of an agent's sessions. The tools that they use are among it.
 
     Only --follow needs a running server. Each line begins with its time; a ! after the time marks
     standard error. The log has only an excerpt of large outputs; the files beside it have all.

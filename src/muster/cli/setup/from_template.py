@@ -10,8 +10,7 @@ from muster.cli.render import clean, table
 from muster.cli.terminal import look
 from muster.errors import Invalid, MusterError
 from muster.settings.agent_programs import ClaudeSettings
-from muster.settings.agents import AgentSettings
-from muster.templates.reading import TeamTemplate, packaged, read_template
+from muster.templates.reading import TeamTemplate, packaged, program_text, read_template
 
 
 def print_templates() -> None:
@@ -54,19 +53,9 @@ def show(template: TeamTemplate, *, whole: bool) -> None:
 
 def _summary(template: TeamTemplate) -> Iterator[str]:
     for name, agent in template.settings.agents.items():
-        yield f"agent {name}: {_program(agent)}{', starts by itself' * agent.autostart}"
+        yield f"agent {name}: {program_text(agent)}{', starts by itself' * agent.autostart}"
     for name, channel in template.settings.channels.items():
         yield f"channel {name}: {', '.join(channel.members) or 'no members'}"
-
-
-def _program(agent: AgentSettings) -> str:
-    if agent.script:
-        return "says the lines of its script, without a model"
-    if agent.runtime == "command":
-        import shlex
-
-        return f"runs {shlex.join(agent.command)}"
-    return "Claude Code" if agent.runtime == "claude" else "follows its state file"
 
 
 def ask(path: Path) -> None:

@@ -23,7 +23,7 @@ from muster.reloading.editing import Edit, version_of
 from muster.settings import writing
 from muster.settings.agents import CLAUDE, AgentSettings
 from muster.settings.file import text_of
-from muster.templates.reading import TeamTemplate, packaged, read_template
+from muster.templates.reading import TeamTemplate, packaged, program_text, read_template
 from muster.views.answers.settings import (
     AgentTable,
     ProgramList,
@@ -297,16 +297,9 @@ def _shown(template: TeamTemplate) -> TemplateView:
         name=template.name,
         about=template.about,
         agents=tuple(
-            TemplateAgent(name=name, description=agent.description, runs=_runs(agent))
+            TemplateAgent(name=name, description=agent.description, runs=program_text(agent))
             for name, agent in settings.agents.items()
         ),
         channels=tuple(settings.channels),
         text=template.text,
     )
-
-
-def _runs(agent: AgentSettings) -> str:
-    """The program of an agent of a template, in words."""
-    if agent.script:
-        return "a script, without a model"
-    return "Claude Code" if agent.runtime == CLAUDE else " ".join(agent.command) or agent.runtime
