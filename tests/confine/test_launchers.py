@@ -1,6 +1,7 @@
 """The launchers: the kernel allows a confined command what its policy says, and nothing else."""
 
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -188,3 +189,15 @@ def test_the_filter_refuses_changes_of_the_machine_on_every_known_architecture()
         for number in numbers:  # reboot, clock_settime, finit_module
             refusal = b"\x15\x00\x00\x01" + number.to_bytes(4, "little")
             assert refusal in code
+
+
+def test_the_filter_decides_sockets_and_priorities_on_every_known_architecture() -> None:
+    for machine, socket_call, others in (
+        ("x86_64", 41, (302, 142, 144, 203, 314, 141, 251)),
+        ("aarch64", 198, (261, 118, 119, 122, 274, 140, 30)),
+    ):
+        code = seccomp.program(machine, metadata=True, truncate=True)
+        for number in others:
+            tested = re.escape(number.to_bytes(4, "little"))
+            assert re.search(rb"\x15\x00\x00." + tested, code, re.DOTALL), number
+        assert seccomp.offline(machine)[12:16] == socket_call.to_bytes(4, "little")

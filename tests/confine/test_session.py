@@ -91,7 +91,7 @@ def test_a_plan_is_made_once_and_again_for_another_kernel(
     made = plan.stat().st_ino
     session.confinement(str(root))
     assert plan.stat().st_ino == made
-    plan.write_text(plan.read_text().replace("muster-confine 1 ", "muster-confine 1 old-"))
+    plan.write_text(plan.read_text().replace("muster-confine 2 ", "muster-confine 2 old-"))
     session.confinement(str(root))
     assert plan.read_text().splitlines()[0] == session.head()
 

@@ -1,19 +1,19 @@
-"""The seccomp filter: what Landlock does not cover is refused with EPERM.
+"""The seccomp filters: what Landlock does not cover is refused.
 
-Refused are changes of modes, owners, times, extended attributes and inode flags, system calls that
-would go around the filter or around Landlock (io_uring, opening by handle), changes of the machine
-itself, which a command of root could make (its clock, its name, its kernel, swap, a reboot), and
-typing into the terminal of other programs. A program for another architecture gets no system call
-at all.
+Refused with EPERM are changes of modes, owners, times, extended attributes and inode flags, system
+calls that would go around the filter or around Landlock (io_uring, opening by handle), changes of
+the machine itself, which a command of root could make (its clock, its name, its kernel, swap, a
+reboot), changes of the limits and priorities of other programs, and typing into their terminal. A
+program for another architecture gets no system call at all.
+
+A second filter refuses sockets with EACCES, for a command without a network.
 """
 
 from __future__ import annotations
 
-_LOAD, _EQUAL, _AND, _RETURN = 0x20, 0x15, 0x54, 0x06
-_ALLOW = 0x7FFF0000
-_REFUSE = 0x00050000 | 1  # EPERM
+from muster.confine.bpf import ARCH_AT, NUMBER_AT, CallRules, argument_at
 
-_NUMBER_AT, _ARCH_AT, _ARGUMENTS_AT = 0, 4, 16
+_EPERM, _EACCES = 1, 13
 
 _LATER = (452, 463, 466, 469)
 """fchmodat2, setxattrat, removexattrat, file_setattr: the same numbers everywhere."""
@@ -63,6 +63,18 @@ _IOCTL = {"x86_64": 16, "aarch64": 29}
 _INODE_FLAGS = (0x40086602, 0x40046602, 0x401C5820)
 _TERMINAL = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
 
+_PRLIMIT = {"x86_64": 302, "aarch64": 261}
+_SCHEDULING = {"x86_64": (142, 144, 203, 314), "aarch64": (118, 119, 122, 274)}
+"""sched_setparam, sched_setscheduler, sched_setaffinity, sched_setattr: the process comes first."""
+
+_PRIORITIES = {"x86_64": ((141, 0), (251, 1)), "aarch64": ((140, 0), (30, 1))}
+"""setpriority and ioprio_set, each with the value that means one process, not a group or a user."""
+
+_SOCKET = {"x86_64": 41, "aarch64": 198}
+_LOCAL = (1, 16)  # AF_UNIX, AF_NETLINK
+_INTERNET = (2, 10)  # AF_INET, AF_INET6
+_TYPE_MASK, _DATAGRAM = 0xF, 2
+
 CALLS = {"x86_64": (157, 317), "aarch64": (167, 277)}
 """The numbers of prctl and seccomp."""
 
@@ -74,65 +86,87 @@ def program(machine: str, *, metadata: bool, truncate: bool) -> bytes:
     """
     if machine not in _AUDIT:
         return b""
-    rules = _Rules()
-    rules.load(_ARCH_AT)
+    rules = CallRules(_EPERM)
+    rules.load(ARCH_AT)
     rules.refuse_unless(_AUDIT[machine])
-    rules.load(_NUMBER_AT)
     if machine == "x86_64":
-        rules.refuse_masked(_X32_BIT)
-        rules.load(_NUMBER_AT)
+        rules.load(NUMBER_AT, mask=_X32_BIT)
+        rules.refuse_unless(0)
+    rules.load(NUMBER_AT)
     refused = _ALWAYS[machine] + (() if metadata else _METADATA[machine])
     for number in refused + (() if truncate else (_TRUNCATE[machine],)):
         rules.refuse_if(number)
-    flags = () if metadata else _INODE_FLAGS
-    rules.refuse_argument(_IOCTL[machine], _TERMINAL + flags)
+    rules.when(_IOCTL[machine], _ioctl(_TERMINAL + (() if metadata else _INODE_FLAGS)))
     if not metadata:
-        rules.only_now(_UTIMENSAT[machine])
-    rules.add(_RETURN, _ALLOW)
+        rules.when(_UTIMENSAT[machine], _only_now())
+    rules.when(_PRLIMIT[machine], _own_limits())
+    for number in _SCHEDULING[machine]:
+        rules.when(number, _exactly(0))
+    for number, one_process in _PRIORITIES[machine]:
+        rules.when(number, _exactly(one_process, 0))
+    rules.allow()
     return rules.data
 
 
-class _Rules:
-    """Writes the instructions of a filter."""
+def offline(machine: str) -> bytes:
+    """The further filter for a command without a network; empty if the architecture is unknown.
 
-    def __init__(self) -> None:
-        self.data = b""
+    Landlock refuses to bind and to connect a TCP socket, but not to listen, to send with the first
+    packet (TCP Fast Open), or to use MPTCP, SCTP or SMC. So a socket must be local, or one of UDP,
+    by which names are looked up.
+    """
+    if machine not in _AUDIT:
+        return b""
+    block = CallRules(_EACCES)
+    block.load(argument_at(0))
+    for family in _LOCAL:
+        block.allow_if(family)
+    block.load(argument_at(1), mask=_TYPE_MASK)
+    block.refuse_unless(_DATAGRAM)
+    block.load(argument_at(0))
+    for family in _INTERNET:
+        block.allow_if(family)
+    block.refuse()
+    rules = CallRules(_EACCES)
+    rules.load(NUMBER_AT)
+    rules.when(_SOCKET[machine], block)
+    rules.allow()
+    return rules.data
 
-    def add(self, code: int, value: int, then: int = 0, otherwise: int = 0) -> None:
-        jumps = bytes((then, otherwise))
-        self.data += code.to_bytes(2, "little") + jumps + value.to_bytes(4, "little")
 
-    def load(self, at: int) -> None:
-        self.add(_LOAD, at)
+def _ioctl(refused: tuple[int, ...]) -> CallRules:
+    """Refuse these requests."""
+    block = CallRules(_EPERM)
+    block.load(argument_at(1))
+    for request in refused:
+        block.refuse_if(request)
+    return block
 
-    def refuse_if(self, value: int) -> None:
-        self.add(_EQUAL, value, 0, 1)
-        self.add(_RETURN, _REFUSE)
 
-    def refuse_unless(self, value: int) -> None:
-        self.add(_EQUAL, value, 1, 0)
-        self.add(_RETURN, _REFUSE)
+def _only_now() -> CallRules:
+    """Refuse to set times, unless an open file gets the current one, as `touch` does.
 
-    def refuse_masked(self, bit: int) -> None:
-        self.add(_AND, bit)
-        self.add(_EQUAL, 0, 1, 0)
-        self.add(_RETURN, _REFUSE)
+    Then the path and the times are null pointers.
+    """
+    block = CallRules(_EPERM)
+    block.refuse_unless_null(1)
+    block.refuse_unless_null(2)
+    return block
 
-    def refuse_argument(self, call: int, values: tuple[int, ...]) -> None:
-        """Refuse a call whose second argument is one of these."""
-        self.add(_EQUAL, call, 0, 2 * len(values) + 2)
-        self.load(_ARGUMENTS_AT + 8)
-        for value in values:
-            self.refuse_if(value)
-        self.load(_NUMBER_AT)
 
-    def only_now(self, call: int) -> None:
-        """Refuse to set times, unless an open file gets the current one, as `touch` does.
+def _own_limits() -> CallRules:
+    """Refuse to set limits, which are the third argument, unless they are the program's own."""
+    block = CallRules(_EPERM)
+    block.load(argument_at(0))
+    block.allow_if(0)
+    block.refuse_unless_null(2)
+    return block
 
-        Then the path and the times are null pointers, each of which is two words.
-        """
-        words = [_ARGUMENTS_AT + 8 * argument + half for argument in (1, 2) for half in (0, 4)]
-        self.add(_EQUAL, call, 0, 3 * len(words))
-        for at in words:
-            self.load(at)
-            self.refuse_unless(0)
+
+def _exactly(*arguments: int) -> CallRules:
+    """Refuse a call that does not begin with these arguments; the process 0 is the caller."""
+    block = CallRules(_EPERM)
+    for at, value in enumerate(arguments):
+        block.load(argument_at(at))
+        block.refuse_unless(value)
+    return block

@@ -46,7 +46,6 @@ LANDLOCK_CALLS = (444, 445, 446)
 _LACKS = (
     (2, "files cannot be moved between folders (Linux 5.19)"),
     (3, "files elsewhere can be truncated (Linux 6.2)"),
-    (4, "TCP connections are not restricted (Linux 6.7)"),
     (5, "devices can be controlled (Linux 6.10)"),
     (6, "signals and abstract sockets are not restricted (Linux 6.12)"),
 )
@@ -63,7 +62,7 @@ class Support:
         self.abi = abi
         """The version of Landlock; 0 without it."""
         self.seccomp = seccomp
-        """Whether changes of modes, owners, times and attributes can be refused."""
+        """Whether what Landlock does not cover can be refused."""
         self.bubblewrap = bubblewrap
         """The path of the program `bwrap`, if it is installed."""
         self.why = why
@@ -83,7 +82,10 @@ class Support:
             return ()
         missing = [text for version, text in _LACKS if self.abi < version]
         if not self.seccomp:
-            missing.append("modes, owners and times of files can be changed (no seccomp filter)")
+            missing.append(
+                "modes, owners and times of files and priorities of other programs can be changed, "
+                "and TCP is not fully restricted (no seccomp filter)"
+            )
         return missing
 
     @property

@@ -20,20 +20,20 @@ sub call {
 
 my $path = shift @ARGV;
 open(my $file, '<', $path) or fail("the plan cannot be read: $!");
-my (%number, @allow, @device, $filter);
-<$file> =~ /^muster-confine 1 / or fail('the plan cannot be read');
+my (%number, @allow, @device, %filter);
+<$file> =~ /^muster-confine 2 / or fail('the plan cannot be read');
 while (<$file>) {
     chomp;
     my ($word, @rest) = split / /;
     if ($word eq 'allow') { push @allow, [$rest[0] + 0, text($rest[1]), $O_PATH] }
     elsif ($word eq 'device') { push @device, [$rest[0] + 0, text($rest[1])] }
     elsif ($word eq 'set') { $ENV{text($rest[0])} = text($rest[1]) }
-    elsif ($word eq 'filter') { $filter = pack 'H*', $rest[0] }
+    elsif ($word =~ /^(filter|offline)$/) { $filter{$word} = pack 'H*', $rest[0] // '' }
     else { $number{$word} = [map { $_ + 0 } @rest] }
 }
 close $file;
 if ($path =~ m{^/proc/self/fd/(\d+)$}) { open(my $inherited, '<&=', $1); close $inherited }
-defined $filter && $number{calls} && $number{handle} && $number{size}
+keys %filter == 2 && $number{calls} && $number{handle} && $number{size}
     or fail('the plan is incomplete');
 
 my $network = 0;
@@ -71,8 +71,9 @@ for (@device) {
 }
 call('no new privileges', $prctl, 38, 1, 0, 0, 0);
 call('Landlock', $restrict, $rules, 0);
-if (length $filter) {
-    my $code = pack 'Sx6P', length($filter) / 8, $filter;
+for ($network ? 'filter' : ('filter', 'offline')) {
+    next unless length $filter{$_};
+    my $code = pack 'Sx6P', length($filter{$_}) / 8, $filter{$_};
     call('seccomp', $seccomp, 1, 0, $code);
 }
 exec { $ARGV[0] } @ARGV;

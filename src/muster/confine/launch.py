@@ -36,9 +36,9 @@ class LaunchPlan:
         self.paths: list[tuple[int, bytes]] = []
         self.devices: list[tuple[int, bytes]] = []
         self.variables: list[tuple[bytes, bytes]] = []
-        self.filter = b""
+        self.filters: dict[str, bytes] = {}
         first, *steps = text.splitlines() or [""]
-        if not first.startswith("muster-confine 1 "):
+        if not first.startswith("muster-confine 2 "):
             raise ValueError("it is not a plan")
         for line in steps:
             word, *rest = line.split(" ")
@@ -47,11 +47,13 @@ class LaunchPlan:
                 (self.paths if word == "allow" else self.devices).append(found)
             elif word == "set":
                 self.variables.append((_text(rest[0]), _text(rest[1])))
-            elif word == "filter":
-                self.filter = bytes.fromhex(rest[0])
+            elif word in ("filter", "offline"):
+                self.filters[word] = bytes.fromhex(rest[0])
             else:
                 self.numbers[word] = [int(each) for each in rest]
         if not {"calls", "size", "handle", "file", "folder", "parent"} <= set(self.numbers):
+            raise ValueError("it is incomplete")
+        if len(self.filters) != 2:
             raise ValueError("it is incomplete")
 
 
@@ -94,9 +96,12 @@ def confine(plan: LaunchPlan, extra: "dict[bytes, list[bytes]]", *, network: boo
         libc.syscall(add, rules, _PATH_BENEATH, _rule(rights, place), 0)  # a pipe needs no rule
     call("no new privileges", prctl, _NO_NEW_PRIVILEGES, 1, 0, 0, 0)
     call("Landlock", restrict, rules, 0)
-    if plan.filter:
-        code = ctypes.create_string_buffer(plan.filter, len(plan.filter))
-        head = (len(plan.filter) // 8).to_bytes(8, sys.byteorder)
+    for word in ("filter",) if network else ("filter", "offline"):
+        given = plan.filters[word]
+        if not given:
+            continue
+        code = ctypes.create_string_buffer(given, len(given))
+        head = (len(given) // 8).to_bytes(8, sys.byteorder)
         call("seccomp", seccomp, _SET_FILTER, 0, head + _u64(ctypes.addressof(code)))
 
 

@@ -1,7 +1,7 @@
 """The plan of a launcher: a policy, turned into system calls for this kernel.
 
 A plan is text, one step a line, so that a launcher in any language carries it out without deciding
-anything: the rights that are handled, every path with the rights on it, the filter. Paths are in
+anything: the rights that are handled, every path with the rights on it, the filters. Paths are in
 hexadecimal. The first line names the kernel that the plan was made for.
 """
 
@@ -15,7 +15,7 @@ from muster.confine import kernel
 from muster.confine.kernel import Support
 from muster.confine.policy import ConfineError, ConfinePolicy
 
-VERSION = 1
+VERSION = 2
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/stdout", "/dev/stderr")
 """Devices that every command may write."""
@@ -53,6 +53,7 @@ def plan_of(policy: ConfinePolicy, support: Support) -> str:
     lines += [f"set {_hex(name)} {_hex(value)}" for name, value in policy.environment.items()]
     code = seccomp.program(machine, metadata=policy.metadata, truncate=abi >= 3)
     lines.append(f"filter {code.hex()}")
+    lines.append(f"offline {'' if policy.network else seccomp.offline(machine).hex()}")
     return "\n".join(lines) + "\n"
 
 

@@ -41,7 +41,7 @@ class ConfinePolicy:
         self.write = write
         """Folders and files that may be written."""
         self.network = network
-        """Whether TCP connections may be opened."""
+        """Whether sockets other than local ones and those of UDP may be made."""
         self.metadata = metadata
         """Whether modes, owners, times and attributes of all files may be changed."""
         self.environment = dict(environment or {})
@@ -53,7 +53,9 @@ def parse(text: str) -> ConfinePolicy:
     import json
 
     try:
-        given: object = json.loads(text)
+        given: object = json.loads(text, object_pairs_hook=_table)
+    except ConfineError:
+        raise
     except (ValueError, RecursionError) as wrong:
         raise ConfineError(f"the policy is not JSON: {wrong}") from None
     if not isinstance(given, dict):
@@ -68,6 +70,15 @@ def parse(text: str) -> ConfinePolicy:
         metadata=_flag(table, "metadata"),
         environment=_variables(table.get("environment", {})),
     )
+
+
+def _table(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    table = dict(pairs)
+    if len(table) != len(pairs):
+        names = [name for name, _ in pairs]
+        doubled = next(name for name in names if names.count(name) > 1)
+        raise ConfineError(f"the policy has {doubled!r} twice")
+    return table
 
 
 def _paths(given: object) -> tuple[str, ...]:

@@ -1,0 +1,90 @@
+"""A command without a network makes no socket that could carry TCP, in whatever way it begins."""
+
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from muster.confine.policy import ConfinePolicy
+from tests.confine.launchers import LAUNCHERS, launch, written
+from tests.waits import WAIT_SECONDS
+
+BEGIN: Final = "import os, socket, sys; port = int(sys.argv[1]); here = ('127.0.0.1', port)\n"
+TCP: Final = {
+    "connect": "socket.create_connection(here)",
+    "fast open": (
+        "socket.socket().sendto(b'hi', socket.MSG_FASTOPEN, here)"  # connects and sends at once
+    ),
+    "multipath": "socket.socket(proto=262).connect(here)",
+    "listen without an address": "socket.socket().listen()",
+    "IPv6": "socket.socket(socket.AF_INET6).listen()",
+    "flags beside the type": "socket.socket(type=socket.SOCK_STREAM | socket.SOCK_NONBLOCK)",
+    "another family": "socket.socket(socket.AF_VSOCK)",
+    "raw": "socket.socket(type=socket.SOCK_RAW, proto=6)",
+    "packets": "socket.socket(socket.AF_PACKET, socket.SOCK_RAW)",
+}
+NEED_ROOT: Final = ("raw", "packets")
+LOCAL: Final = {
+    "unix": "socket.socket(socket.AF_UNIX)",
+    "a pair": "a, b = socket.socketpair(); a.send(b'hi'); assert b.recv(2) == b'hi'",
+    "netlink": "socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)",
+    "UDP": "socket.socket(type=socket.SOCK_DGRAM).sendto(b'hi', here)",
+    "UDP over IPv6": "socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)",
+    "a name": "socket.getaddrinfo('localhost', port)",
+    "a loop": "import asyncio; asyncio.run(asyncio.sleep(0))",
+}
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[str]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield str(listener.getsockname()[1])
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    return written(tmp_path, ConfinePolicy())
+
+
+def script(line: str, port: str) -> tuple[str, ...]:
+    return "--", sys.executable, "-I", "-S", "-c", BEGIN + line, port
+
+
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+@pytest.mark.parametrize("way", TCP)
+def test_no_way_leads_to_tcp_without_a_network(
+    way: str, launcher: str, plan: Path, port: str
+) -> None:
+    ran = launch(launcher, plan, *script(TCP[way], port))
+    assert "PermissionError: [Errno 13] Permission denied" in ran.stderr
+
+
+@pytest.mark.parametrize("way", [way for way in TCP if way not in NEED_ROOT])
+def test_every_way_is_open_with_a_network_and_unconfined(
+    way: str, plan: Path, port: str, tmp_path: Path
+) -> None:
+    allowed = written(tmp_path, ConfinePolicy(network=True))
+    plain = subprocess.run(
+        script(TCP[way], port)[1:],
+        timeout=WAIT_SECONDS,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "PermissionError" not in plain.stderr and plain.returncode:
+        pytest.skip(f"this kernel has no such socket: {plain.stderr.splitlines()[-1]}")
+    assert plain.returncode == 0, plain.stderr
+    for launcher in LAUNCHERS:
+        assert launch(launcher, allowed, *script(TCP[way], port)).stderr == ""
+        assert launch(launcher, plan, "--network", *script(TCP[way], port)).stderr == ""
+
+
+@pytest.mark.parametrize("way", LOCAL)
+def test_local_sockets_and_udp_stay_without_a_network(way: str, plan: Path, port: str) -> None:
+    for launcher in LAUNCHERS:
+        ran = launch(launcher, plan, *script(LOCAL[way], port))
+        assert (ran.returncode, ran.stderr) == (0, "")
