@@ -100,7 +100,6 @@ VERBS: tuple[tuple[str, str, Json], ...] = (
     ("POST", "/api/agents/{name}/disconnect", {}),
     ("POST", "/api/agents/{name}/disable", {}),
     ("DELETE", "/api/agents/{name}", None),
-    ("POST", "/api/agents/{name}/free-seat", {}),
     ("POST", "/api/agents/{name}/restore", {}),
 )
 

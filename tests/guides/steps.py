@@ -196,7 +196,6 @@ GUIDES: Mapping[str, Guide] = {
             "[summon]": Leave("names of the reader's choice; tests/runtimes/test_catalog.py"),
             "[AGENT_AWAKE]": Leave("a line that an agent prints"),
             "muster agent retire": Leave("tests/http/routes/test_repair.py runs these"),
-            "muster agent free-seat": Leave("tests/http/routes/test_repair.py runs these"),
             "[AGENT_REMEMBERS]": Leave("a line that an agent prints"),
             "muster memory notes": Leave("tests/http/routes/content/test_memory.py runs these"),
             "muster memory edit-soul": Leave("tests/http/routes/content/test_memory.py runs these"),

@@ -25,7 +25,6 @@ NOT_KEPT = {
     ("POST", "/api/agents/{name}/heartbeat"): "a second heartbeat is as good as one",
     ("POST", "/api/agents/summon"): "see the last test",
     ("POST", "/api/agents/wake"): "an agent that is being woken is not woken a second time",
-    ("POST", "/api/agents/{name}/free-seat"): "a second try is refused: the agent has moved",
     ("POST", "/api/needs/{key}/more"): "a second try is refused: the need is gone",
     ("POST", "/api/agents/{name}/restart"): "a session that is ending for a restart ends once",
     ("POST", "/api/agents/{name}/interrupt"): "work that has stopped is not stopped again",

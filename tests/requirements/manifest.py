@@ -2544,13 +2544,10 @@ TALKING_TO_EACH = (
             "http/routes/test_repair.py": [
                 "test_a_summoned_agent_is_retired_and_brought_back_with_its_soul",
                 "test_an_agent_that_connects_by_itself_is_brought_back_without_a_token",
-                "test_a_freed_seat_has_a_new_agent_and_each_has_its_own_messages",
             ],
             "machines/identity/test_retiring.py": [
                 "test_a_summoned_agent_leaves_when_its_session_has_ended_and_comes_back",
                 "test_an_agent_that_was_retired_comes_back_unless_its_name_is_taken",
-                "test_a_freed_seat_is_for_another_agent_and_the_retired_one_comes_back_elsewhere",
-                "test_an_import_does_not_bring_an_agent_back_to_the_seat_that_it_left",
             ],
         },
     ),

@@ -186,8 +186,7 @@ class Crowd:
             yield c.DismissAgent(seat=agent.seat)
         else:
             out = [each.seat for each in team.agents.values() if each.is_listed and each.retired]
-            seat = self._chance.choice((*sorted(out), agent.seat))
-            yield c.RestoreAgent(seat=seat) if act < 0.9 else c.FreeSeat(seat=seat)
+            yield c.RestoreAgent(seat=self._chance.choice((*sorted(out), agent.seat)))
 
     def belong(self, team: Team) -> Iterator[Command]:
         """A person adds or removes a member of a channel, or changes its rules."""

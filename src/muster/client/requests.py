@@ -185,11 +185,6 @@ def restore(name: str) -> ApiRequest[AgentView]:
     return ApiRequest(method="POST", path=api_path("agents", name, "restore"), answer=AgentView)
 
 
-def free_seat(name: str) -> ApiRequest[AgentView]:
-    """Free the seat of a retired agent for another one."""
-    return ApiRequest(method="POST", path=api_path("agents", name, "free-seat"), answer=AgentView)
-
-
 def report_usage(name: str, usage: Usage, channel: str | None = None) -> ApiRequest[Recorded]:
     """Report what an agent that connects by itself has used, for a turn in a channel or not."""
     body = {**msgspec.to_builtins(usage), **given(channel=channel)}

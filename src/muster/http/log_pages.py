@@ -8,9 +8,8 @@ from muster.http.routing import ApiCall
 from muster.http.types import Cursor, Query
 from muster.machines.events import FACTS
 from muster.machines.ids import ChannelId
-from muster.store.base import EVERYTHING, SEQ_END, LogFilter, Stored
+from muster.store.base import EVERYTHING, SEQ_END, EventStore, LogFilter, Stored
 from muster.views.access import ShowEvent, shown_events
-from muster.views.memory.own_log import ReadsLog
 
 LOG_EVENTS: Final = 100
 LOG_EVENTS_MAX: Final = 1000
@@ -76,15 +75,13 @@ async def read_slice(
     limit: int,
     wanted: Wanted = want_all,
     before: int | None = None,
-    log: ReadsLog | None = None,
 ) -> LogSlice:
     """Events that the caller may read, after a cursor (-1: from the beginning), or the newest.
 
-    With `before`, the log is read as if it ended there. `log` is a part of the log, else all of it.
+    With `before`, the log is read as if it ended there.
     """
-    store: ReadsLog = log or call.muster.store
+    store, show = call.muster.store, call.access.shown_event
     last = min(call.muster.feed.last_seq, SEQ_END if before is None else before - 1)
-    show = call.access.shown_event
 
     def keep(each: Stored) -> Stored | None:
         shown = show(each)
@@ -103,7 +100,7 @@ async def read_slice(
 
 
 async def _following(
-    store: ReadsLog, after: int, where: LogFilter, last: int, keep: ShowEvent
+    store: EventStore, after: int, where: LogFilter, last: int, keep: ShowEvent
 ) -> AsyncIterator[Stored]:
     """The events after a cursor that are asked for."""
     while page := await store.read(
@@ -118,7 +115,7 @@ async def _following(
 
 
 async def _newest(
-    store: ReadsLog, limit: int, where: LogFilter, last: int, keep: ShowEvent
+    store: EventStore, limit: int, where: LogFilter, last: int, keep: ShowEvent
 ) -> list[Stored]:
     """The newest events that are asked for, in order."""
     found: list[Stored] = []

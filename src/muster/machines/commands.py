@@ -253,13 +253,6 @@ class RestoreAgent(Command, frozen=True, kw_only=True):
     seat: SeatId
 
 
-class FreeSeat(Command, frozen=True, kw_only=True):
-    """Free the seat of a retired agent for another one: the agent keeps its name, soul and history
-    in a seat after all others, from which it can be brought back."""
-
-    seat: SeatId
-
-
 class Remember(Command, frozen=True, kw_only=True):
     """Note something that an agent is told in every later life."""
 

@@ -308,13 +308,6 @@ class AgentRestored(Fact, frozen=True, kw_only=True):
     seat: SeatId
 
 
-class SeatFreed(Fact, frozen=True, kw_only=True):
-    """A retired agent has left its seat to another one, and has a seat after all others."""
-
-    seat: SeatId
-    to: SeatId
-
-
 class NoteRemembered(Fact, frozen=True, kw_only=True):
     """Something was noted that an agent is told in every later life."""
 

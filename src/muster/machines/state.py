@@ -261,14 +261,6 @@ class RoutedMessage(Record, frozen=True, kw_only=True):
     way: DeliveryWay
 
 
-class FormerSeat(Record, frozen=True, kw_only=True):
-    """A seat that an agent had, and the part of the log in which it had it."""
-
-    seat: SeatId
-    after: int
-    upto: int
-
-
 class Agent(Record, frozen=True, kw_only=True):
     """An agent in its seat."""
 
@@ -331,12 +323,6 @@ class Agent(Record, frozen=True, kw_only=True):
 
     retired: bool = False
     """Whether a person or the settings have retired it: its name is free, and nothing runs it."""
-
-    seat_from: int = 0
-    """The seq since which the seat is its own: before it, the seat was another agent's."""
-
-    former_seats: tuple[FormerSeat, ...] = ()
-    """The seats that it left to other agents, the oldest first."""
 
     is_listed: bool = False
     """Whether the settings have named it: when they no longer do, it is dismissed."""
@@ -912,9 +898,6 @@ class Team(Record, frozen=True, kw_only=True):
     """Seats by `ids.name_key` of their folders in the home, where that may become the name of
     another agent: those of retired and of renamed agents."""
 
-    freed: Mapping[SeatId, int] = {}
-    """Seats that a retired agent left to another one, by the seq since which they are free."""
-
     followers: tuple[SeatId, ...] = ()
     """The agents whose policy has `after`: few, and asked for whenever an agent is up."""
 
@@ -959,20 +942,6 @@ class Team(Record, frozen=True, kw_only=True):
         if found is None:
             raise NotFound(kind="seat", name=str(seat))
         return found
-
-    def newcomer(self, seat: SeatId) -> Agent:
-        """An agent that is new in a seat. Messages of an earlier agent there are not its own."""
-        since = self.freed.get(seat, 0)
-        return Agent(
-            seat=seat,
-            seat_from=since,
-            alive_from=since,
-            transcript_from=since,
-            pending_from=since,
-            last_message=since,
-            delivered=since,
-            read=since,
-        )
 
     def channel(self, channel: ChannelId) -> Channel:
         """A channel by its name."""

@@ -47,40 +47,6 @@ def test_a_summoned_agent_is_retired_and_brought_back_with_its_soul(tmp_path: Pa
     assert document["individuationArtifact"] == "I am Nova."
 
 
-def test_a_freed_seat_has_a_new_agent_and_each_has_its_own_messages(tmp_path: Path) -> None:
-    home = tmp_path / ".muster"
-    home.mkdir()
-    (tmp_path / "born.sh").write_text(BORN)
-    (home / "muster.toml").write_text(
-        '[agents."*"]\ncommand = ["sh", "born.sh"]\ninterrupt_seconds = 0.1\n'
-    )
-    with live(home) as server, a_scene(server) as scene:
-        for name in ("Nova", "Vega"):
-            profile = {"name": name, "gridPosition": 3, "individuationArtifact": f"I am {name}."}
-            (tmp_path / "born.txt").write_text(f"[AGENT_REGISTERED] {json.dumps(profile)}\n")
-            done(home, "summon", "--seat", "3")
-            scene.until(lambda event, name=name: _is_born(event, name))
-            done(home, "send", "--to", name, f"hello {name}")
-            if name == "Nova":
-                early = muster("agent", "free-seat", "Nova", "--home", str(home))
-                assert "retire it first" in early.stderr
-                done(home, "agent", "retire", "Nova")
-                done(home, "stop", "--now", "Nova")
-                scene.until(lambda event: bool(event["type"] == "agent_retired"))
-                assert "Nova has seat 9 now" in done(home, "agent", "free-seat", "Nova")
-        done(home, "agent", "restore", "Nova")
-        for name, seat in (("Nova", 9), ("Vega", 3)):
-            document = scene.get(f"/api/agents/{name}")["document"]
-            assert document["gridPosition"] == seat
-            assert document["individuationArtifact"] == f"I am {name}."
-            thread = scene.get(f"/api/agents/{name}/messages")["messages"]
-            assert [each["text"] for each in thread] == [f"hello {name}"]
-
-
-def _is_born(event: Json, name: str) -> bool:
-    return bool(event["type"] == "agent_registered" and event["agent"]["name"] == name)
-
-
 def test_an_agent_that_connects_by_itself_is_brought_back_without_a_token(tmp_path: Path) -> None:
     with live(tmp_path) as server, a_scene(server) as scene:
         done(tmp_path, "agent", "register", "pm")

@@ -1,21 +1,15 @@
 """Retiring agents that connect by themselves: the name becomes free, the history stays."""
 
 from collections.abc import Iterator
-from datetime import timedelta
-
-import pytest
-from msgspec.structs import replace
 
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.commands import Command
-from muster.machines.documents import AgentDocument
-from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId
+from muster.machines.ids import LEAD_SEAT, SeatId
 from muster.machines.state import Status, TurnState
 from muster.machines.teams.papers import document_of
-from muster.machines.vocabulary import Authority, Profile, Role, RunMode, TurnConfig
-from muster.testing.clock import EPOCH
-from tests.machines.identity.test_identity import SEAT, at, places, register, seated, status
+from muster.machines.vocabulary import Authority, Profile, Role, RunMode
+from tests.machines.identity.test_identity import SEAT, at, seated, status
 from tests.machines.scene import REVIEWS, Scene, facts
 from tests.machines.turns.test_turns import trio
 
@@ -152,14 +146,6 @@ def test_a_summoned_agent_leaves_when_its_session_has_ended_and_comes_back() -> 
     assert (back.retired, back.soul, back.run.desired) == (False, "I am Lyra.", RunMode.PAUSE)
 
 
-def slept() -> Scene:
-    """A retired agent in a seat of the grid, which was spoken to before it went, and its lead."""
-    scene = seated(Status.SLEEPING)
-    scene.do(c.SendMessage(text="hello", speaker_name="Marcus", seat=SEAT))
-    retire(scene, "Lyra")
-    return scene
-
-
 def test_an_agent_that_sleeps_inside_its_lead_is_retired_and_no_report_wakes_it() -> None:
     scene = seated(Status.ALIVE)
     scene.refuse(c.RetireAgent(seat=SEAT), "cannot_retire")
@@ -167,71 +153,6 @@ def test_an_agent_that_sleeps_inside_its_lead_is_retired_and_no_report_wakes_it(
     retire(scene, "Lyra")
     scene.do(status(SEAT, session=at(scene, LEAD_SEAT).session))
     assert (at(scene).retired, at(scene).status) == (True, Status.SLEEPING)
-
-
-def test_a_freed_seat_is_for_another_agent_and_the_retired_one_comes_back_elsewhere() -> None:
-    scene = slept()
-    scene.refuse(register(), "retired")
-    [freed] = facts(scene.do(c.FreeSeat(seat=SEAT)), e.SeatFreed)
-    lead = at(scene, LEAD_SEAT).session
-    scene.do(register(name="Nova", session=lead, soul="another"))
-    new, old = at(scene), at(scene, freed.to)
-    cursors = (new.last_message, new.delivered, new.read)
-    assert (new.name, new.soul, cursors) == ("Nova", "another", (new.seat_from,) * 3)
-    assert (old.name, old.soul, old.retired) == ("Lyra", "soul", True)
-    assert [left.seat for left in old.former_seats] == [SEAT]
-    assert old.folder_name == "Lyra"
-    scene.do(c.RestoreAgent(seat=freed.to))
-    assert scene.seat("Lyra") == freed.to
-
-
-def another_document() -> AgentDocument:
-    """The document of another agent than the one that left the seat."""
-    later = EPOCH + timedelta(days=1)
-    return replace(document_of(at(seated(Status.SLEEPING))), name="Nova", created_at=later)
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        c.SummonAgents(placeholders=places(SEAT), authority=Authority.LEAD, more=True),
-        c.EnrollAgent(name="Nova", authority=Authority.SELF, seat=SEAT),
-        c.ImportTeam(documents=(another_document(),)),
-    ],
-    ids=["summon", "enrol", "import"],
-)
-def test_a_freed_seat_is_free_for_every_way_into_a_team(command: Command) -> None:
-    scene = slept()
-    scene.do(c.FreeSeat(seat=SEAT))
-    scene.do(command)
-    assert at(scene).seat_from == scene.team.freed[SEAT]
-
-
-def test_an_import_does_not_bring_an_agent_back_to_the_seat_that_it_left() -> None:
-    scene = slept()
-    document = document_of(at(scene))
-    scene.do(c.FreeSeat(seat=SEAT))
-    assert scene.do(c.ImportTeam(documents=(document,))) == []
-    assert SEAT not in scene.team.agents
-
-
-def test_only_a_person_frees_a_seat_and_only_of_a_retired_agent() -> None:
-    scene = seated(Status.SLEEPING)
-    refused = scene.refuse(c.FreeSeat(seat=SEAT), "wrong_state")
-    assert "retire it first" in str(refused)
-    retire(scene, "Lyra")
-    scene.refuse(c.FreeSeat(seat=SEAT), "forbidden", actor="agent:dev")
-
-
-def test_the_last_words_in_a_channel_are_still_of_the_agent_that_left_its_seat() -> None:
-    scene = trio()
-    pm = scene.seat("pm")
-    scene.do(c.CreateChannel(channel=ChannelId("silent"), config=TurnConfig()))
-    scene.says("pm")
-    retire(scene, "pm")
-    [freed] = facts(scene.do(c.FreeSeat(seat=pm)), e.SeatFreed)
-    assert scene.channel().newest_by == freed.to
-    assert scene.channel(ChannelId("silent")).newest_by is None
 
 
 def test_an_agent_that_was_retired_comes_back_unless_its_name_is_taken() -> None:

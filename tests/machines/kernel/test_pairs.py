@@ -258,7 +258,6 @@ def _about(seat: SeatId) -> Iterator[Command]:
     yield c.RenameAgent(seat=seat, name="newcomer")
     yield c.DismissAgent(seat=seat)
     yield c.RestoreAgent(seat=seat)
-    yield c.FreeSeat(seat=seat)
     for way in DeliveryWay:
         yield c.RouteMessage(seat=seat, message=1, way=way)
     yield c.ReportUsage(seat=seat, usage=e.Usage(cost_usd=1.0))

@@ -141,24 +141,6 @@ def restore(home: Path, as_json: bool, name: str) -> None:
         _print(client.ask(requests.restore(name)), as_json)
 
 
-@agent.command("free-seat")
-@home_option
-@json_option("Print the agent as JSON.")
-@click.argument("name")
-def free_seat(home: Path, as_json: bool, name: str) -> None:
-    """Free the seat of a retired agent, so that another one can be born there.
-
-    The retired agent keeps its name, soul and history in a seat after all others; restore brings
-    it back there.
-    """
-    with server(home) as client:
-        moved = client.ask(requests.free_seat(name))
-    if as_json:
-        print_json(moved)
-    else:
-        click.echo(clean(f"{moved.label} has seat {moved.seat} now; its former seat is free"))
-
-
 def _print(agent: AgentView, as_json: bool) -> None:
     if as_json:
         print_json(agent)

@@ -20,14 +20,13 @@ from muster.machines.commands import (
     DisconnectAgent,
     EnableAgent,
     EnrollAgent,
-    FreeSeat,
     RenewTurn,
     ReportCurrent,
     ReportUsage,
     RestoreAgent,
     RetireAgent,
 )
-from muster.machines.events import AgentDismissed, AgentRetired, SeatFreed
+from muster.machines.events import AgentDismissed, AgentRetired
 from muster.machines.ids import ChannelId, SeatId, name_key
 from muster.machines.state import Agent, Status, Team, TurnState
 from muster.machines.vocabulary import Authority, Role, RunMode, Usage
@@ -145,20 +144,6 @@ def _retired_seat(team: Team, name: str) -> SeatId | None:
         return None
     retired = (each for each in team.agents.values() if each.retired)
     return max((each.seat for each in retired if name_key(each.id) == key), default=None)
-
-
-@route("POST", "/api/agents/{name}/free-seat", may=OPERATOR)
-async def free_seat(call: ApiCall, name: str) -> AgentView:
-    """Free the seat of a retired agent for another one. It keeps its name, soul and history in a
-    seat after all others."""
-    receipt = await call.first_try()  # a second try would free the seat that it has by now
-    if receipt is None:
-        seat = _retired_seat(call.team, name)
-        agent = call.agent(name) if seat is None else call.team.agent(seat)
-        receipt = await call.send(FreeSeat(seat=agent.seat))
-    freed = next(each.fact for each in receipt.events)
-    assert isinstance(freed, SeatFreed)
-    return _view(call, call.team.agent(freed.to))
 
 
 # ── usage ─────────────────────────────────────────────────────────────────────────────────────────

@@ -26,7 +26,6 @@ from muster.views.answers import Recorded
 from muster.views.answers.agents import Called
 from muster.views.answers.messages import ThreadPage, WakePreview
 from muster.views.channels import thread_of
-from muster.views.memory.own_log import OwnLog
 from muster.views.memory.wake_payload import as_xml, wake_payload
 from muster.views.messages import THREAD_MESSAGES, THREAD_MESSAGES_MAX, message_document
 
@@ -153,12 +152,7 @@ async def read_thread(call: ApiCall, name: str, query: ThreadQuery) -> ThreadPag
     where, limit = thread_of(agent.seat), query.limit
     newest = query.after is None  # one more than asked for tells whether there are earlier ones
     found, after, more = await read_slice(
-        call,
-        where,
-        query.after,
-        limit + newest,
-        before=query.before if newest else None,
-        log=OwnLog(call.muster.store, agent),
+        call, where, query.after, limit + newest, before=query.before if newest else None
     )
     earlier = newest and len(found) > limit
     agent = call.team.agent(agent.seat)  # with what it has read by now

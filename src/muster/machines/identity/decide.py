@@ -31,7 +31,7 @@ from muster.machines.bounds import check_looks, check_placeholder, check_profile
 from muster.machines.events import Fact
 from muster.machines.identity.crew import is_shown, is_summoned
 from muster.machines.identity.loops import WRITTEN, expire_evidence, renew_evidence
-from muster.machines.identity.membership import dismissal, seat_after_all, stop_dismissed
+from muster.machines.identity.membership import dismissal, stop_dismissed
 from muster.machines.ids import FIRST_ENROLLED_SEAT, LEAD_SEAT, SeatId, SessionId, document_id
 from muster.machines.names import check_agent_name, check_seat
 from muster.machines.state import Agent, Status, Team
@@ -115,7 +115,7 @@ def _tell_lead(team: Team, text: str) -> Iterator[Fact]:
 
 def enroll_agent(team: Team, command: c.EnrollAgent, now: datetime) -> Iterator[Fact]:
     check_agent_name(team, command.name)
-    seat = seat_after_all(team) if command.seat is None else command.seat
+    seat = _free_seat(team) if command.seat is None else command.seat
     check_seat(seat)
     found = team.agents.get(seat)
     if found is not None:
@@ -133,6 +133,14 @@ def enroll_agent(team: Team, command: c.EnrollAgent, now: datetime) -> Iterator[
         unasked=command.unasked,
     )
     yield move(Agent(seat=seat, name=command.name), "enrolled")
+
+
+def _free_seat(team: Team) -> SeatId:
+    """The seat after the last one, or the first free one if the last possible seat is taken."""
+    if team.next_seat <= limits.SEAT_MAX:
+        return team.next_seat
+    seats = range(FIRST_ENROLLED_SEAT, limits.SEAT_MAX + 1)
+    return SeatId(next((seat for seat in seats if seat not in team.agents), team.next_seat))
 
 
 def configure_agent(team: Team, command: c.ConfigureAgent, now: datetime) -> Iterator[Fact]:

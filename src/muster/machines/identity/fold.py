@@ -11,16 +11,7 @@ from muster.machines.identity.loops import WRITTEN
 from muster.machines.ids import SeatId, SessionId, is_person, name_key
 from muster.machines.maps import drop, put
 from muster.machines.run_control.fold import initial_run
-from muster.machines.state import (
-    Agent,
-    Evidence,
-    FormerSeat,
-    MemoryNote,
-    Shutdown,
-    Status,
-    Team,
-    Wake,
-)
+from muster.machines.state import Agent, Evidence, MemoryNote, Shutdown, Status, Team, Wake
 from muster.machines.vocabulary import NAMED_BY_SETTINGS, Authority, Urgency
 
 _EVIDENCE = {
@@ -61,8 +52,8 @@ def agents_summoned(team: Team, event: Event, fact: e.AgentsSummoned) -> Team:
         agents = put(
             agents,
             seat,
-            replace(
-                team.newcomer(seat),
+            Agent(
+                seat=seat,
                 status=before.status if before else Status.NONE,
                 authority=fact.authority,
                 color=placeholder.color,
@@ -83,8 +74,8 @@ def agents_summoned(team: Team, event: Event, fact: e.AgentsSummoned) -> Team:
 
 def agent_enrolled(team: Team, event: Event, fact: e.AgentEnrolled) -> Team:
     seat, name = fact.agent.grid_position, fact.agent.name
-    agent = replace(
-        team.newcomer(seat),
+    agent = Agent(
+        seat=seat,
         authority=fact.authority,
         name=name,
         color=fact.agent.color,
@@ -115,8 +106,8 @@ def _keep_folder(team: Team, agent: Agent) -> Team:
 def agent_registered(team: Team, event: Event, fact: e.AgentRegistered) -> Team:
     """A seat keeps its first soul and its first `created_at`; its looks may change."""
     profile, seat = fact.agent, fact.agent.grid_position
-    agent = team.agents.get(seat) or replace(
-        team.newcomer(seat), authority=Authority.LEAD, run=initial_run(Authority.LEAD)
+    agent = team.agents.get(seat) or Agent(
+        seat=seat, authority=Authority.LEAD, run=initial_run(Authority.LEAD)
     )
     agent = replace(
         agent,
@@ -136,7 +127,7 @@ def agent_registered(team: Team, event: Event, fact: e.AgentRegistered) -> Team:
 
 def agent_hosted(team: Team, event: Event, fact: e.AgentHosted) -> Team:
     """Muster runs the agent from now on, with the budget of its lead."""
-    agent = team.agents.get(fact.seat) or team.newcomer(fact.seat)
+    agent = team.agents.get(fact.seat) or Agent(seat=fact.seat)
     run = initial_run(Authority.MUSTER, long_lived=True)
     if team.lead is not None:
         run = replace(run, budget=team.lead.run.budget)
@@ -247,31 +238,6 @@ def agent_restored(team: Team, event: Event, fact: e.AgentRestored) -> Team:
     agent = replace(agent, retired=False, dismissed_until=None, run=run)
     team = replace(team, names=put(team.names, name_key(agent.id), agent.seat))
     return _with(team, agent)
-
-
-def seat_freed(team: Team, event: Event, fact: e.SeatFreed) -> Team:
-    """The agent takes everything along; what it said and heard stays in the log of its old seat."""
-    agent = team.agents[fact.seat]
-    left = FormerSeat(seat=fact.seat, after=agent.seat_from, upto=event.seq)
-    moved = replace(
-        agent,
-        seat=fact.to,
-        folder=agent.folder_name,
-        seat_from=event.seq,
-        former_seats=(*agent.former_seats, left),
-    )
-    channels = team.channels
-    for channel in channels.values():
-        if channel.newest_by == fact.seat:  # the next agent in the seat has not said it
-            channels = put(channels, channel.id, replace(channel, newest_by=fact.to))
-    team = replace(
-        team,
-        agents=drop(team.agents, fact.seat),
-        freed=put(team.freed, fact.seat, event.seq),
-        next_seat=max(team.next_seat, SeatId(fact.to + 1)),
-        channels=channels,
-    )
-    return _with(_keep_folder(team, moved), moved)
 
 
 def agent_renamed(team: Team, event: Event, fact: e.AgentRenamed) -> Team:

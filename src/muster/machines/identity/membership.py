@@ -17,7 +17,7 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.actors import refuse_agent
 from muster.machines.events import Fact
-from muster.machines.ids import FIRST_ENROLLED_SEAT, MUSTER, SeatId, name_key
+from muster.machines.ids import MUSTER, name_key
 from muster.machines.names import check_agent_name
 from muster.machines.run_control.decide import sessions_of
 from muster.machines.state import Agent, Team
@@ -28,14 +28,6 @@ REMOVED: Final = "removed from the settings"
 
 LEAVING: Final = "it leaves the team"
 """The reason why a dismissed agent's session is stopped."""
-
-
-def seat_after_all(team: Team) -> SeatId:
-    """The seat after the last one, or the first free one if the last possible seat is taken."""
-    if team.next_seat <= limits.SEAT_MAX:
-        return team.next_seat
-    seats = range(FIRST_ENROLLED_SEAT, limits.SEAT_MAX + 1)
-    return SeatId(next((seat for seat in seats if seat not in team.agents), team.next_seat))
 
 
 def rename_agent(team: Team, command: c.RenameAgent, now: datetime) -> Sequence[Fact]:
@@ -87,14 +79,6 @@ def restore_agent(team: Team, command: c.RestoreAgent, now: datetime) -> Sequenc
     return (e.AgentRestored(seat=agent.seat),)
 
 
-def free_seat(team: Team, command: c.FreeSeat, now: datetime) -> Sequence[Fact]:
-    agent = team.agent(command.seat)
-    if not agent.retired:
-        state = "not retired; retire it first"
-        raise WrongState(act="free the seat of", name=agent.id, state=state)
-    return (e.SeatFreed(seat=agent.seat, to=seat_after_all(team)),)
-
-
 def _is_of_settings(agent: Agent) -> bool:
     return agent.is_listed and agent.authority in NAMED_BY_SETTINGS
 
@@ -118,11 +102,6 @@ def check_rename(team: Team, command: c.RenameAgent, actor: str) -> None:
 def check_dismiss(team: Team, command: c.DismissAgent, actor: str) -> None:
     """Agents do not dismiss agents."""
     refuse_agent(actor, "dismiss an agent")
-
-
-def check_free_seat(team: Team, command: c.FreeSeat, actor: str) -> None:
-    """Agents do not free seats."""
-    refuse_agent(actor, "free a seat")
 
 
 def check_restore(team: Team, command: c.RestoreAgent, actor: str) -> None:

@@ -134,7 +134,6 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.AgentRenamed: _renamed,
     e.AgentDismissed: identity_fold.agent_dismissed,
     e.AgentRestored: identity_fold.agent_restored,
-    e.SeatFreed: identity_fold.seat_freed,
     e.MarkerRejected: _unchanged,
     e.Conflict: needs_fold.conflict,
     e.DocumentsImported: importing.documents_imported,

@@ -377,7 +377,6 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.AgentRenamed: lambda f, t: f"{f.previous} is now called {f.name}",
     e.AgentDismissed: lambda f, t: f"{_who(t, f.seat)} leaves the team: {_clip(f.reason)}",
     e.AgentRestored: lambda f, t: f"{_who(t, f.seat)} is back in seat {f.seat}",
-    e.SeatFreed: lambda f, t: f"seat {f.seat} is free; {_who(t, f.to)} has seat {f.to}",
     e.AgentRetired: lambda f, t: f"{_who(t, f.seat)} was retired, and its name is free",
     e.UsageReported: _usage_reported,
     e.AgentEnabled: lambda f, t: f"{_who(t, f.seat)} was enabled",

@@ -108,7 +108,6 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.RenameAgent: membership.rename_agent,
     c.DismissAgent: membership.dismiss_agent,
     c.RestoreAgent: membership.restore_agent,
-    c.FreeSeat: membership.free_seat,
     c.Awaken: identity.awaken,
     c.Doze: identity.doze,
     c.CheckAgent: identity.check_agent,
@@ -205,7 +204,6 @@ ACTOR_RULES: dict[type[Command], Callable[[Team, Any, str], None]] = {
     c.RenameAgent: membership.check_rename,
     c.DismissAgent: membership.check_dismiss,
     c.RestoreAgent: membership.check_restore,
-    c.FreeSeat: membership.check_free_seat,
     c.RememberChoice: choices.check_chooses,
     c.ForgetChoice: choices.check_chooses,
     c.SettleNeed: needs.check_settles,
@@ -265,7 +263,7 @@ def _check_actor_and_seat(team: Team, command: Command, actor: str) -> None:
     if rule is not None:
         rule(team, command, actor)
     seat = getattr(command, "seat", None)
-    if seat is not None and type(command) not in (c.RestoreAgent, c.FreeSeat):
+    if seat is not None and type(command) is not c.RestoreAgent:
         identity.check_not_retired(team, seat)
 
 

@@ -46,11 +46,11 @@ def import_team(team: Team, command: c.ImportTeam, now: datetime) -> Iterator[Fa
             check_agent_name(replace(team, names={}), name)
     for message in command.messages:
         check_message(message)
-    documents = [each for each in command.documents if not _has_moved(team, each)]
-    held = {each.grid_position for each in documents if _is_held(team, each.grid_position)}
-    after = _merged(team, documents, held)
+    arrived = {each.grid_position for each in command.documents}
+    held = {seat for seat in arrived if _is_held(team, seat)}
+    after = _merged(team, command.documents, held)
     changed = tuple(after[seat] for seat in sorted(after) if _differs(team, after[seat]))
-    lost = tuple(_discarded(team, documents, after))
+    lost = tuple(_discarded(team, command.documents, after))
     fresh = _new_messages(team, command.messages, after)
     if changed or lost or fresh:
         yield e.DocumentsImported(
@@ -62,16 +62,6 @@ def import_team(team: Team, command: c.ImportTeam, now: datetime) -> Iterator[Fa
         )
     for message in fresh:
         yield e.MessageImported(message=message, seat=message.grid_position)
-
-
-def _has_moved(team: Team, document: AgentDocument) -> bool:
-    """Whether a document is of an agent that has left the seat to another one here."""
-    seat = document.grid_position
-    return seat in team.freed and any(
-        left.seat == seat and agent.created_at == document.created_at
-        for agent in team.agents.values()
-        for left in agent.former_seats
-    )
 
 
 def _is_held(team: Team, seat: SeatId) -> bool:
@@ -230,7 +220,7 @@ def documents_imported(team: Team, event: Event, fact: e.DocumentsImported) -> T
     for document in fact.documents:
         seat = document.grid_position
         own = Authority.SELF if seat >= FIRST_ENROLLED_SEAT else fact.authority
-        before = agents.get(seat) or _newcomer(team, document, own)
+        before = agents.get(seat) or _newcomer(document, own)
         agents = put(agents, seat, _update_agent(before, document, event))
         if document.name is not None:
             names = put(names, name_key(document.name), seat)
@@ -242,9 +232,9 @@ def documents_imported(team: Team, event: Event, fact: e.DocumentsImported) -> T
     return replace(team, agents=agents, names=names, next_seat=next_seat, imported=imported)
 
 
-def _newcomer(team: Team, document: AgentDocument, authority: Authority) -> Agent:
-    return replace(
-        team.newcomer(document.grid_position),
+def _newcomer(document: AgentDocument, authority: Authority) -> Agent:
+    return Agent(
+        seat=document.grid_position,
         authority=authority,
         chosen_name=document.name,
         run=initial_run(authority),

@@ -23,7 +23,6 @@ from muster.store.base import EventStore, LogFilter
 from muster.store.codec import decode
 from muster.views.access import ShowEvent, shown_events
 from muster.views.answers.messages import EarlierSession, MessageView
-from muster.views.memory.own_log import OwnLog, ReadsLog, seats_of
 from muster.views.memory.transcripts import as_line, own_messages
 
 _DECISION: Final = re.compile(r"(?im)^[ \t>*_#-]*decision[*_]*:[*_]*[ \t]*(\S.*)$")
@@ -62,10 +61,9 @@ async def digest_of(
 
 async def _ends(store: EventStore, agent: Agent, upto: int) -> list[int]:
     """The places of the ends of sessions, in order; an agent inside its lead ends with it."""
-    is_led = agent.authority is Authority.LEAD
-    log: ReadsLog = store if is_led else OwnLog(store, agent)
-    where = LogFilter(types=frozenset({"session_end"}), seat=LEAD_SEAT if is_led else agent.seat)
-    newest = await log.read(
+    seat = LEAD_SEAT if agent.authority is Authority.LEAD else agent.seat
+    where = LogFilter(types=frozenset({"session_end"}), seat=seat)
+    newest = await store.read(
         after=0, limit=limits.DIGEST_MESSAGES_MAX, where=where, backwards=True, before=upto + 1
     )
     return [each.seq for each in reversed(newest)]
@@ -76,7 +74,7 @@ async def _files(
 ) -> Sequence[tuple[int, str]]:
     """The files that tools of the agent's program wrote, with their places in the log."""
     where = LogFilter(types=frozenset({"agent_activity"}), seat=agent.seat)
-    newest = await OwnLog(store, agent).read(
+    newest = await store.read(
         after=after, limit=limits.DIGEST_MESSAGES_MAX, where=where, backwards=True, before=upto + 1
     )
     done: set[str] = set()
@@ -107,7 +105,7 @@ def _digest(
     files: Sequence[tuple[int, str]],
 ) -> EarlierSession:
     first, last = said[0], said[-1]
-    own = [each for each in said if not each.by_human and each.seat in seats_of(agent)]
+    own = [each for each in said if not each.by_human and each.seat == agent.seat]
     marked = (match[1] for each in own for match in _DECISION.finditer(each.text))
     life = bisect_left(ends, first.seq)
     made = [path for seq, path in files if bisect_left(ends, seq) == life]

@@ -25,7 +25,6 @@ from muster.store.codec import decode
 from muster.views.access import ShowEvent, show_all, shown_events
 from muster.views.answers.messages import MessageView
 from muster.views.channels import MESSAGE_TYPES, imported_view, message_view
-from muster.views.memory.own_log import OwnLog, ReadsLog, seats_of
 
 PAGE: Final = 200
 INDENT: Final = "    "
@@ -119,8 +118,7 @@ async def last_life(
 async def names_of(store: EventStore, agent: Agent) -> frozenset[str]:
     """The keys of all names that the agent has or had."""
     renames = LogFilter(types=frozenset({"agent_renamed"}), seat=agent.seat)
-    own = OwnLog(store, agent)
-    facts = (decode(each.data).fact for each in await read_whole(own, 0, renames))
+    facts = (decode(each.data).fact for each in await read_whole(store, 0, renames))
     former = (getattr(fact, "previous", None) for fact in facts)
     known = (agent.id, agent.chosen_name, *former)
     return frozenset(name_key(name) for name in known if name)
@@ -131,7 +129,7 @@ async def _said_here(
 ) -> Sequence[MessageView]:
     """Delivered messages of its last session on this machine."""
     own = LogFilter(types=MESSAGE_TYPES, seat=agent.seat)
-    stored = await read_whole(OwnLog(store, agent), agent.transcript_from, own)
+    stored = await read_whole(store, agent.transcript_from, own)
     events = [decode(each.data) for each in shown_events(stored, show)]
     said = _told(agent, team, events, names)
     heard = await _heard_in_channels(store, team, agent, said, show)
@@ -146,7 +144,6 @@ async def _heard_in_channels(
     They were handed to it with its turns.
     """
     last_words = {each.channel: each.seq for each in said if each.channel is not None}
-    own = seats_of(agent)
     heard: list[MessageView] = []
     for channel, seq in last_words.items():
         stored = await store.read(
@@ -157,7 +154,7 @@ async def _heard_in_channels(
             backwards=True,
             bytes_max=TRANSCRIPT_BYTES_MAX,
         )
-        of_others = (each for each in stored if each.seat not in own)
+        of_others = (each for each in stored if each.seat != agent.seat)
         heard += (message_view(decode(each.data), team) for each in shown_events(of_others, show))
     return heard
 
@@ -168,7 +165,7 @@ async def own_messages(
     """The newest messages by the agent and to it alone up to a place in the log, in order."""
     names = await names_of(store, agent)
     own = LogFilter(types=MESSAGE_TYPES, seat=agent.seat)
-    newest = await OwnLog(store, agent).read(
+    newest = await store.read(
         after=0, limit=DIGEST_MESSAGES_MAX, where=own, backwards=True, before=upto + 1
     )
     events = [decode(each.data) for each in shown_events(reversed(newest), show)]
@@ -200,8 +197,7 @@ async def _said_elsewhere(
 ) -> Sequence[MessageView]:
     """Imported messages of its last session on another machine."""
     imported = LogFilter(types=frozenset({"message_imported"}), seat=agent.seat)
-    found = await read_whole(OwnLog(store, agent), 0, imported)
-    stored = shown_events(found, show)
+    stored = shown_events(await read_whole(store, 0, imported), show)
     copies = sorted(
         (copy for copy in _copies(stored) if _is_copy_of(agent, copy, names)),
         key=lambda copy: (copy.created_at, copy.id),
@@ -222,9 +218,9 @@ def _is_copy_of(agent: Agent, copy: MessageCopy, names: frozenset[str]) -> bool:
     return name_key(name) in names
 
 
-async def read_whole(log: ReadsLog, after: int, where: LogFilter) -> Sequence[Stored]:
+async def read_whole(store: EventStore, after: int, where: LogFilter) -> Sequence[Stored]:
     """All events of a kind after a place in the log."""
-    found = list(await log.read(after=after, limit=PAGE, where=where))
-    while found and (page := await log.read(after=found[-1].seq, limit=PAGE, where=where)):
+    found = list(await store.read(after=after, limit=PAGE, where=where))
+    while found and (page := await store.read(after=found[-1].seq, limit=PAGE, where=where)):
         found.extend(page)
     return found

@@ -1,12 +1,10 @@
-// The agents that were retired: a button brings one back, another frees its seat. Hidden while there are none.
+// The agents that were retired, with the button that brings one back to its seat. Hidden while there are none.
 
 import { get, path, post } from "../api.js";
 import { h, keyed, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
 
-const TYPES = new Set(["agent_retired", "agent_restored", "seat_freed", "agents_summoned"]);
-
-const GRID_SEATS = 9;
+const TYPES = new Set(["agent_retired", "agent_restored", "agents_summoned"]);
 
 class RetiredList extends Part {
   start() {
@@ -38,32 +36,21 @@ class RetiredList extends Part {
   }
 
   #row({ name, seat }) {
-    const back = this.#button("Bring back", `Bring back ${name}`, path`/api/agents/${name}/restore`);
-    const free = this.#button(
-      "Free its seat",
-      `Free the seat of ${name}`,
-      path`/api/agents/${name}/free-seat`,
-    );
-    const inGrid = seat < GRID_SEATS; // beyond the grid there is always room
-    return h("li", {}, h("bdi", { text: name }), ` seat ${seat} `, back, " ", inGrid ? free : "");
-  }
-
-  #button(text, label, route) {
     const button = h("button", {
       type: "button",
-      text,
+      text: "Bring back",
       data: { acts: "" },
-      "aria-label": label,
-      on: { click: () => this.#act(button, route) },
+      "aria-label": `Bring back ${name}`,
+      on: { click: () => this.#restore(button, name) },
     });
-    return button;
+    return h("li", {}, h("bdi", { text: name }), ` seat ${seat} `, button);
   }
 
-  async #act(button, route) {
+  async #restore(button, name) {
     button.disabled = true;
     setHidden(this.error, true);
     try {
-      await post(route);
+      await post(path`/api/agents/${name}/restore`);
     } catch (problem) {
       button.disabled = false;
       setText(this.error, problem.message);
