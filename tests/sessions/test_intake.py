@@ -491,6 +491,7 @@ def test_a_session_acts_for_its_own_seat_whatever_it_claims() -> None:
     [
         (ports.Marker(name="AGENT_STATUS", body='{"agents": 3}'), "is malformed"),
         (ports.Marker(name="AGENT_REGISTERED", body="not json"), "is malformed"),
+        (ports.Marker(name="AGENT_REGISTERED", body='{"a":' * 100_000), "is malformed"),
         (ports.Marker(name="AGENT_STATUS", body='{"agents": []}'), "the lead"),
         (ports.BadLine(line='{"type":"say"}', reason="no text"), "no text"),
         (

@@ -1,8 +1,9 @@
 """Validation of names, and finding them in answers of models.
 
 Names are shown to people and become file names, so they stay plain. A name mixes no Latin letters
-with Cyrillic, Greek, Armenian or Cherokee ones, which look like them. So a name that looks like
-another one is written in one other script throughout.
+with Cyrillic, Greek, Armenian, Cherokee or Lisu ones, which look like them, and has none of the
+Latin letters that pass for others. So a name that looks like another one is written in one other
+script throughout.
 """
 
 import re
@@ -69,18 +70,23 @@ def _check_scripts(name: str) -> None:
         first, second = mixed
         why = f"mixes {first} and {second} letters, which look alike; use one alphabet"
         raise Invalid(what=f"the name {name!r}", why=why)
+    posing = next(filter(_is_posing, name), None)
+    if posing is not None:
+        why = f"has {posing!r}, which looks like another letter; use the usual one"
+        raise Invalid(what=f"the name {name!r}", why=why)
 
 
 def _alike(name: str) -> set[str]:
     """The keys of a name and of all names that look like it."""
     shown = _latin(name)
-    return {name_key(each) for each in (name, shown, *_disguises(shown))}
+    disguised = (*_disguises(shown), *_disguises(shown.upper()))  # some have capitals only
+    return {name_key(each) for each in (name, shown, *disguised)}
 
 
 # ── names that look alike ─────────────────────────────────────────────────────────────────────────
 
 _LATIN: Final = "LATIN"
-_SIMILAR: Final = frozenset({"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"})
+_SIMILAR: Final = frozenset({"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "LISU"})
 """The scripts with letters that cannot be told from Latin ones."""
 
 _CYRILLIC: Final = dict(
@@ -91,9 +97,15 @@ _CYRILLIC: Final = dict(
     )
 )
 _GREEK: Final = dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοαντ", "ABEZHIKMNOPTYXoavt", strict=True))
+_LISU: Final = dict(zip("ꓐꓑꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ", "BPDTGKJCZFMNLSRVHWXYAEIOU", strict=True))
 _BACK: Final = tuple(
-    {plain: letter for letter, plain in each.items()} for each in (_CYRILLIC, _GREEK)
+    {plain: letter for letter, plain in each.items()} for each in (_CYRILLIC, _GREEK, _LISU)
 )
+_SHOWN: Final = str.maketrans(_CYRILLIC | _GREEK | _LISU)
+
+_POSING: Final = frozenset("\u0251\u0261\u0269\u0196\u01c0")
+"""Latin letters beside the small capitals that pass for a, g, i and l: alpha, script g, iotas and
+the dental click."""
 
 
 def _mixed_scripts(name: str) -> tuple[str, str] | None:
@@ -109,9 +121,7 @@ def _mixed_scripts(name: str) -> tuple[str, str] | None:
 
 def _latin(name: str) -> str:
     """A name as a reader takes it: with Latin letters where others look like them."""
-    if name.isascii():
-        return name
-    return "".join(_CYRILLIC.get(letter) or _GREEK.get(letter, letter) for letter in name)
+    return name.translate(_SHOWN)
 
 
 def _disguises(name: str) -> Iterator[str]:
@@ -119,6 +129,14 @@ def _disguises(name: str) -> Iterator[str]:
     for back in _BACK:
         if all(letter in back or not letter.isalpha() for letter in name):
             yield "".join(back.get(letter, letter) for letter in name)
+
+
+def _is_posing(letter: str) -> bool:
+    """Whether a Latin letter of phonetic alphabets cannot be told from a usual one."""
+    if letter.isascii():
+        return False
+    small_capital = unicodedata.name(letter, "").startswith("LATIN LETTER SMALL CAPITAL")
+    return small_capital or letter in _POSING
 
 
 def _script(letter: str) -> str:

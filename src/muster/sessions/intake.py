@@ -381,7 +381,7 @@ class Intake:
         markers = Markers(self._seat, self._session, self._hosts, self._told.taken_upto)
         try:
             command = markers.command(name, body, self._dispatcher.team)
-        except (msgspec.DecodeError, ValueError) as malformed:
+        except (msgspec.DecodeError, ValueError, RecursionError) as malformed:
             await self._reject(f"[{name}]", f"is malformed: {malformed}")
         except NotFound as unknown:
             await self._reject(f"[{name}]", str(unknown))

@@ -348,6 +348,9 @@ def test_names_are_unique_without_regard_to_case() -> None:
         ("trailing ", "invalid"),
         ("\u041c\u0430rcus", "invalid"),  # Cyrillic M and a, then Latin letters
         ("\u0391\u0410", "invalid"),  # a Greek and a Cyrillic A
+        ("Marcu\ua731", "invalid"),  # a small capital S
+        ("Lyr\u0251", "invalid"),  # a Latin alpha
+        ("\ua4e1yra", "invalid"),  # a Lisu letter that looks like L
         ("\u202egnp.exe", "invalid"),
     ],
 )
@@ -358,10 +361,20 @@ def test_a_name_that_is_reserved_or_not_plain_is_refused(name: str, code: str) -
 
 
 LATIN_MAX, CYRILLIC_MAX = "Max", "\u041c\u0430\u0445"
+CYRILLIC_BOB = "\u0412\u041e\u0412"  # in capitals only
+LISU_LYRA = "\ua4e1\ua4ec\ua4e3\ua4ee"
 
 
 @pytest.mark.parametrize(
-    ("first", "second"), [(LATIN_MAX, CYRILLIC_MAX), (CYRILLIC_MAX, LATIN_MAX)]
+    ("first", "second"),
+    [
+        (LATIN_MAX, CYRILLIC_MAX),
+        (CYRILLIC_MAX, LATIN_MAX),
+        ("Bob", CYRILLIC_BOB),
+        (CYRILLIC_BOB, "Bob"),
+        ("Lyra", LISU_LYRA),
+        (LISU_LYRA, "Lyra"),
+    ],
 )
 def test_a_name_that_looks_like_another_one_is_that_name(first: str, second: str) -> None:
     scene = seated(HATCHING)
@@ -372,7 +385,7 @@ def test_a_name_that_looks_like_another_one_is_that_name(first: str, second: str
 
 
 @pytest.mark.parametrize(
-    "name", ["Ödön", "李雷", "\u0421\u0430\u0440\u0430", "Ann-Marie", "v1.2_b", "a b", "7"]
+    "name", ["Ödön", "Işıl", "李雷", "\u0421\u0430\u0440\u0430", "Ann-Marie", "v1.2_b", "a b", "7"]
 )
 def test_a_plain_name_in_any_script_is_taken(name: str) -> None:
     scene = Scene()
