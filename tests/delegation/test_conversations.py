@@ -466,6 +466,22 @@ def test_a_runner_does_not_claim_messages_for_agents_without_a_program(tmp_path:
     run(play())
 
 
+def test_damaged_files_are_repaired_by_the_next_request(tmp_path: Path) -> None:
+    async def play() -> None:
+        stage = Stage(tmp_path)
+        await stage.start()
+        await stage.ask("hello")
+        names = ("agent-list.txt", "AGENT_DIRECTORY.md", "conversations/conv_001/dialogue.md")
+        before = [stage.read(name) for name in names]
+        (stage.root / names[0]).unlink()
+        (stage.root / names[1]).write_text("junk")
+        (stage.root / names[2]).write_text(before[2] + "junk\n")
+        await stage.ask("hello")
+        assert [stage.read(name) for name in names] == before
+
+    run(play())
+
+
 def test_message_files_of_other_programs_are_imported_once(tmp_path: Path) -> None:
     async def play() -> None:
         stage = Stage(tmp_path, clock=SystemClock())

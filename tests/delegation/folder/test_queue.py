@@ -27,6 +27,20 @@ def test_our_own_files_hidden_ones_and_folders_are_no_messages(tmp_path: Path) -
     assert read_messages(tmp_path / "nowhere") == []
 
 
+@pytest.mark.parametrize("name", ["link", "link.json"])
+@pytest.mark.parametrize("target", ["secret.txt", "nowhere", "."])
+def test_a_symbolic_link_is_not_followed(tmp_path: Path, name: str, target: str) -> None:
+    queue = tmp_path / "queue"
+    queue.mkdir()
+    (tmp_path / "secret.txt").write_text('{"text": "secret"}')
+    (queue / name).symlink_to(tmp_path / target)
+    [found] = read_messages(queue)
+    assert (found.text, found.wrong) == ("", "is a symbolic link")
+    reject(found)
+    assert read_messages(queue) == []
+    assert (tmp_path / "secret.txt").read_text() == '{"text": "secret"}'
+
+
 @pytest.mark.parametrize(
     ("name", "data", "why"),
     [

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from muster.delegation.folder import mirror
 from muster.delegation.folder.mirror import WorkspaceFolder
 from muster.delegation.folder.workspace import Projection, files_of
 from muster.machines import commands as c
@@ -115,13 +116,17 @@ def test_a_folder_updated_event_by_event_equals_one_built_from_the_whole_log(
 def test_repeating_writes_after_a_crash_is_idempotent(tmp_path: Path) -> None:
     events = log(*SESSION)
     folder = WorkspaceFolder(tmp_path)
-    for event in events:
+    for number, event in enumerate(events, 1):
         before = folder.seen()
         remembered = (tmp_path / ".workspace.json").read_bytes() if before.seq else None
         folder.follow(before, [event])
         if remembered is not None:  # the crash came before it was remembered
             (tmp_path / ".workspace.json").write_bytes(remembered)
-            folder.follow(folder.seen(), [event])
+            seen = folder.seen()
+            if seen.seq:
+                folder.follow(seen, [event])
+            else:
+                assert folder.rebuild(events[:number]) == []
     assert on_disk(tmp_path) == files_of(events)
 
 
@@ -143,6 +148,51 @@ def test_a_truncated_file_rebuilds_the_folder(tmp_path: Path) -> None:
     assert folder.seen() == Projection()
     assert folder.rebuild(events) == ["state.jsonl"]
     assert on_disk(tmp_path) == files_of(events)
+
+
+DIALOGUE = "conversations/conv_001/dialogue.md"
+DERIVED = ("agent-list.txt", "AGENT_DIRECTORY.md", DIALOGUE, "conversations/messages.jsonl")
+
+
+@pytest.mark.parametrize("path", DERIVED)
+@pytest.mark.parametrize("damage", ["removed", "replaced", "longer"])
+def test_a_damaged_file_rebuilds_the_folder(path: str, damage: str, tmp_path: Path) -> None:
+    events = log(*SESSION)
+    folder = WorkspaceFolder(tmp_path)
+    folder.rebuild(events[:3])
+    folder.follow(folder.seen(), events[3:])
+    assert folder.seen().seq == events[-1].seq
+    target = tmp_path / path
+    if damage == "removed":
+        target.unlink()
+    else:
+        target.write_bytes((target.read_bytes() if damage == "longer" else b"") + b"junk\n")
+    assert folder.seen() == Projection()
+    assert folder.rebuild(events) == [path]
+    assert on_disk(tmp_path) == files_of(events)
+    assert folder.seen().seq == events[-1].seq
+
+
+def test_only_the_newest_files_of_conversations_are_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mirror, "STAMPS_MAX", 2)
+    folder = WorkspaceFolder(tmp_path)
+    folder.follow(Projection(), log(started(), *talk(1), *talk(2)))
+    assert sorted(folder.seen().stamps) == [
+        "AGENT_DIRECTORY.md",
+        "agent-list.txt",
+        "conversations/conv_002/dialogue.md",
+        "conversations/messages.jsonl",
+        "state.jsonl",
+    ]
+
+
+def test_damage_elsewhere_does_not_make_a_dialogue_the_words_of_an_agent(tmp_path: Path) -> None:
+    folder = WorkspaceFolder(tmp_path)
+    folder.follow(Projection(), log(started(), *list(talk(1))[:5]))
+    (tmp_path / "agent-list.txt").unlink()
+    assert folder.added_text("conv_001") == ""
 
 
 def test_muster_does_not_write_a_dialogue_while_an_agent_has_it(tmp_path: Path) -> None:

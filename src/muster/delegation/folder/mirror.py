@@ -2,18 +2,22 @@
 
 Every append is written at a known offset, so it is idempotent: after a crash or a full disk, the
 next call repeats the unfinished writes. A small file in the folder records the last event that was
-written; if it is lost or does not match the files, the folder is rebuilt from the whole log.
+written, and the size and time of the files; if it is lost or does not match them, the folder is
+rebuilt from the whole log.
 """
 
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from muster.delegation.folder.workspace import (
+    DIRECTORY_FILE,
+    LIST_FILE,
+    STATE_FILE,
     Change,
     FileRemoved,
     FileWritten,
@@ -31,6 +35,12 @@ MEMORY_FILE: Final = ".workspace.json"
 ADOPTED_BYTES_MAX: Final = 256 * 1024
 """How much of the text that an agent adds to a dialogue is recorded."""
 
+STAMPS_MAX: Final = 200
+"""How many files of conversations, the newest ones, are checked at each call."""
+
+_ALWAYS: Final = frozenset({LIST_FILE, DIRECTORY_FILE, STATE_FILE})
+"""Files that every session has."""
+
 
 class WorkspaceFolder:
     """The folder of one session."""
@@ -42,22 +52,46 @@ class WorkspaceFolder:
 
     def seen(self) -> Projection:
         """The recorded position in the log; an empty one if the folder must be rebuilt."""
+        seen = self._recorded()
+        return seen if self._has_sizes(seen) and self._has_stamps(seen) else Projection()
+
+    def _recorded(self) -> Projection:
         try:
-            seen = msgspec.json.decode(_content(self._memory) or b"", type=Projection)
+            return msgspec.json.decode(_content(self._memory) or b"", type=Projection)
         except msgspec.DecodeError:
             return Projection()
-        return seen if self._has_sizes(seen) else Projection()
 
     def _has_sizes(self, seen: Projection) -> bool:
         """Whether every file has at least its recorded size."""
         return all(_size(self.root / path) >= size for path, size in seen.sizes.items())
 
+    def _has_stamps(self, seen: Projection) -> bool:
+        """Whether no other program has changed a file that muster alone writes."""
+        untouched = all(_stamp(self.root / path) == stamp for path, stamp in seen.stamps.items())
+        return untouched and seen.stamps.keys() >= _ALWAYS
+
+    def _remember(self, seen: Projection, written: Iterable[str]) -> None:
+        """Record the position in the log, and the stamps of the files that were written.
+
+        An open dialogue has none, because its agent may append to it.
+        """
+        growing = {dialogue_of(conversation) for conversation in seen.talks}
+        for path in written:
+            seen.stamps.pop(path, None)  # so that the newest is the last
+            if path not in growing and is_regular(self.root / path):
+                seen.stamps[path] = _stamp(self.root / path)
+        for path in [path for path in seen.stamps if path not in _ALWAYS][:-STAMPS_MAX]:
+            del seen.stamps[path]
+        _replace(self._memory, msgspec.json.encode(seen))
+
     def follow(self, seen: Projection, events: Sequence[Event]) -> None:
         """Write the changes of these events, which follow the last one in `seen`."""
-        for event in events:
-            for change in advance(seen, event):
-                self._apply(change)
-        _replace(self._memory, msgspec.json.encode(seen))
+        changes = [change for event in events for change in advance(seen, event)]
+        for change in changes:
+            self._apply(change)
+        self._remember(
+            seen, [change.path for change in changes if not isinstance(change, FolderMade)]
+        )
 
     def rebuild(self, events: Sequence[Event]) -> Sequence[str]:
         """Rebuild every file from the whole log; return the paths that were wrong."""
@@ -73,7 +107,7 @@ class WorkspaceFolder:
         for path in wrong:
             (self.root / path).parent.mkdir(parents=True, exist_ok=True)
             _replace(self.root / path, files[path])
-        _replace(self._memory, msgspec.json.encode(seen))
+        self._remember(seen, files)
         return wrong
 
     def _has_content(self, path: str, data: bytes, growing: bool) -> bool:
@@ -100,7 +134,9 @@ class WorkspaceFolder:
         The next write of muster overwrites it, so it must be recorded before that.
         """
         path = dialogue_of(conversation)
-        size = self.seen().sizes.get(path, 0)
+        size = self._recorded().sizes.get(path)
+        if size is None:
+            return ""
         try:
             with os.fdopen(open_regular(self.root / path), "rb") as file:
                 file.seek(size)
@@ -140,6 +176,14 @@ def _replace(path: Path, data: bytes) -> None:
 
 def _size(path: Path) -> int:
     return path.stat().st_size if is_regular(path) else -1
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    try:
+        found = path.lstat()
+    except OSError:
+        return -1, 0
+    return found.st_size, found.st_mtime_ns
 
 
 def _content(path: Path) -> bytes | None:

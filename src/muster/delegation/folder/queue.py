@@ -1,7 +1,8 @@
 """Messages that other programs put into a session's queue: one file each, not named by a number.
 
 A `.json` file has a `text` and may have a `from`; any other file is the text itself. A program must
-write the file under a hidden name and then rename it, so that muster never reads half a message.
+write the file under a hidden name and then rename it, so that muster never reads half a message. A
+symbolic link is invalid: it could make a request of any file that muster can read.
 """
 
 import re
@@ -50,13 +51,15 @@ def read_messages(folder: Path) -> list[QueueFile]:
 def _is_message(path: Path) -> bool:
     name = path.name
     own = _OURS.fullmatch(name) or name.startswith(".") or name.endswith(REJECTED)
-    return not own and path.is_file()
+    return not own and (path.is_symlink() or path.is_file())
 
 
 def _read(path: Path) -> QueueFile:
-    at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    at = datetime.fromtimestamp(path.lstat().st_mtime, UTC)
+    if path.is_symlink():
+        return QueueFile(path, at, wrong="is a symbolic link")
     try:
-        data = read_regular(path, bytes_max=MESSAGE_BYTES_MAX)
+        data = read_regular(path, bytes_max=MESSAGE_BYTES_MAX, follow_links=False)
         if path.suffix == ".json":
             message = msgspec.json.decode(data, type=_Message)
         else:

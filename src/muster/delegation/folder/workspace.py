@@ -60,6 +60,9 @@ class Projection(msgspec.Struct):
     sizes: dict[str, int] = {}
     """The size of each file that grows by appending."""
 
+    stamps: dict[str, tuple[int, int]] = {}
+    """The size and the time of each file that muster alone writes, by which damage is found."""
+
 
 class FileWritten(NamedTuple):
     """Bytes to write at an offset, after which the file ends; no offset replaces the file."""
