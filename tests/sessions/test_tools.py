@@ -7,6 +7,7 @@ import pytest
 
 from muster.engine import ports
 from muster.engine.ports import MusterToolCall, Permission, Reply
+from muster.limits import MESSAGE_BYTES_MAX
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import LEAD_SEAT, SeatId
@@ -503,5 +504,22 @@ def test_a_message_to_nobody_says_who_there_is_and_one_to_a_sleeper_that_it_wait
             assert "There is: Ada, Ben." in (await use(ada, "send_message", text="x", to="Cy")).text
             told = await use(ada, "send_message", text="x", to="Ben")
             assert "Ben is sleeping and gets it later." in told.text
+
+    run(story())
+
+
+@pytest.mark.parametrize("kind", [ports.TurnDone, ports.Result])
+def test_an_answer_that_is_too_long_is_cut_and_ends_the_turn_whatever_runtime_gives_it(
+    kind: type[ports.TurnDone | ports.Result],
+) -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            session = await with_turn(stage, BEN)
+            await stage.say(session, kind(text="b" * (MESSAGE_BYTES_MAX + 9)))
+            await eventually(lambda: stage.state(BEN) is TurnState.ACTIVE)
+            assert [len(text) for _, _, text in await stage.said()] == [MESSAGE_BYTES_MAX]
+            warning, *_ = await stage.facts(e.WarningLogged)
+            assert isinstance(warning, e.WarningLogged)
+            assert "was cut to 1,048,576 bytes" in warning.text
 
     run(story())

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from muster.engine import ports
 from muster.engine.dispatcher import Dispatcher
+from muster.engine.fitting import fitted
 from muster.engine.partials import Partials
 from muster.engine.retrying import retry_pause
 from muster.errors import Closed, MusterError, NotFound, Refused, StoreFailed, Unavailable
@@ -89,9 +90,10 @@ class Intake:
         async with self._told.recording:
             pass  # only a wait: the prompter never waits for a report that is being handled
         try:
-            if isinstance(report, ports.AgentText | ports.TurnDone | ports.Result) and report.cut:
-                await self._warn_of_cut(report)
-            await self._take_in(report)
+            said = fitted(report)
+            if isinstance(said, ports.AgentText | ports.TurnDone | ports.Result) and said.cut:
+                await self._warn_of_cut(said)
+            await self._take_in(said)
         except Exception as error:
             await self._fail(type(report).__name__, error)
 

@@ -27,6 +27,7 @@ from muster.permissions.shell.words import NotUnderstood
 
 _DELETERS: Final = frozenset({"rm", "rmdir", "unlink", "shred"})
 _EFFECT_CHARS: Final = 200
+_CHANGES: Final = frozenset({"content", "edits", "old_string"})
 
 
 class RequestFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,6 +118,8 @@ def _written(given: Mapping[str, object], cwd: Path, folder: str) -> RequestFact
     path = given.get("file_path")
     if not isinstance(path, str) or not folder:
         return RequestFacts(folder=folder)
+    if not _CHANGES & given.keys():
+        return RequestFacts(folder=folder, effects=("what it changes is not said",))
     file = cwd / path
     before = _text(file)
     if before is None:

@@ -5,14 +5,16 @@ from pathlib import Path
 
 import pytest
 from acp.schema import ToolCallUpdate
+from msgspec.structs import replace
 
 from muster.engine.ports import Launch, PermissionAnswer, SessionHandle
 from muster.errors import CannotStart
 from muster.machines.vocabulary import Outcome, RunMode, Urgency
-from muster.runtimes.acp.asked import AskedCall
+from muster.runtimes.acp.asked import AskedCall, TextChange
 from muster.runtimes.acp.presets import PRESETS
 from muster.runtimes.acp.runtime import AcpRuntime
 from muster.runtimes.prompted.roots import WritableRoots
+from muster.sessions.request_facts import facts_of
 from muster.settings.agent_programs import AcpSettings
 from tests.builders import run
 from tests.runtimes.conformance.subjects import acp_settings
@@ -87,6 +89,37 @@ def test_an_edit_that_was_just_approved_is_not_asked_about_twice(stage: Stage) -
         await session.wait()
 
     run(scene())
+
+
+def test_an_approval_shows_the_change_and_is_for_that_change_alone(stage: Stage) -> None:
+    async def scene() -> None:
+        stage.listener.answer = YES
+        session = await stage.start("ask a.txt harmless")
+        await stage.listener.answered(1)
+        await session.send_prompt("write a.txt")  # another text than the one that was allowed
+        await stage.listener.answered(2)
+        assert [each.arguments["content"] for each in stage.listener.asked] == [
+            "harmless",
+            "written",
+        ]
+        assert facts_of(stage.listener.asked[0]).change.endswith("-written\n+harmless")
+        await session.kill()
+        await session.wait()
+
+    run(scene())
+
+
+def test_a_call_that_names_a_command_is_no_edit_whatever_it_says() -> None:
+    edit = AskedCall(kind="edit", paths=frozenset({"a.txt"}))
+    assert edit.is_edit
+    assert not replace(edit, raw={"command": "rm -rf sub"}).is_edit
+
+
+def test_a_change_of_a_part_is_found_in_what_is_written() -> None:
+    change = TextChange(path="a.txt", before="two", after="2")
+    assert change.gives("one two three", "one 2 three")
+    assert not change.gives("one two three", "2")
+    assert change.gives("", "2")  # the file is new, or not the one that the agent saw
 
 
 def test_edits_that_the_settings_allow_are_not_asked_about_in_the_working_directory(

@@ -161,8 +161,11 @@ class Agent:
     def do_ask(self, rest: str) -> None:
         self.number += 1
         self.asked = self.number
-        call = {"toolCallId": "t-3", "kind": "edit", "title": "Write", "status": "pending"}
-        self.update(sessionUpdate="tool_call", **call, rawInput={"file_path": rest})
+        path, _, text = rest.partition(" ")
+        change = {"type": "diff", "path": path, "oldText": None, "newText": text or "written"}
+        call: Message = {"toolCallId": "t-3", "kind": "edit", "title": "Write", "status": "pending"}
+        call["content"] = [change]
+        self.update(sessionUpdate="tool_call", **call, rawInput={"file_path": path})
         options = [
             {"optionId": kind, "name": kind, "kind": kind}
             for kind in ("allow_always", "allow_once", "reject_once")

@@ -1,6 +1,7 @@
 """A scripted agent of the runtime `python`: what it does is in the last line of each prompt."""
 
 import asyncio
+import sys
 import threading
 
 from muster.runtimes.python.turn import PythonTurn
@@ -48,6 +49,10 @@ async def crash(turn: PythonTurn, rest: str) -> object:
     raise ValueError("it broke")
 
 
+async def leave(turn: PythonTurn, rest: str) -> object:
+    sys.exit(3)
+
+
 async def number(turn: PythonTurn, rest: str) -> object:
     return 7
 
@@ -71,7 +76,8 @@ async def who(turn: PythonTurn, rest: str) -> object:
 
 
 ACTS = {
-    each.__name__: each for each in (hang, block, tool, ask, spend, crash, number, post, late, who)
+    each.__name__: each
+    for each in (hang, block, tool, ask, spend, crash, leave, number, post, late, who)
 }
 
 

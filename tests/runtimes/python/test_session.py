@@ -93,6 +93,8 @@ def test_what_a_coroutine_raises_is_in_the_log_with_its_trace(
         assert (end.outcome, end.reason) == (Outcome.FAILED, "ValueError: it broke")
         assert "python_agent.py" in stage.listener.text("stderr")
         assert [each.answers for each in stage.listener.results()] == [False]
+        gone = await stage.start("leave")
+        assert (await gone.wait()).reason == "RuntimeError: it raised SystemExit(3)"
         other = await stage.start("number")
         assert "returned int; return a text" in (await other.wait()).reason
 

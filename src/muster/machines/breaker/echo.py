@@ -1,8 +1,8 @@
 """Messages that say the same: agents that agree with each other for ever.
 
 A message is alike if it has most of its words in common with one of the last few before it. So two
-agents that repeat one sentence each are noticed as well as one that repeats itself. Numbers do not
-count: a counter makes no message new.
+agents that repeat one sentence each are noticed as well as one that repeats itself. Numbers count
+as words: a short report of progress is new, a long sentence with a counter in it is not.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import Final
 from muster.limits import ALIKE_AMONG, ALIKE_CHARS, ALIKE_SHARE
 from muster.machines.state import Echo
 
-_WORDS: Final = re.compile(r"[^\W\d_]+")
+_WORDS: Final = re.compile(r"[^\W_]+")
 
 
 def heard(echo: Echo, text: str, at: datetime) -> Echo:

@@ -22,6 +22,19 @@ _COMMAND_KEYS: Final = ("command", "cmd", "script")
 Raw = Any  # whatever an agent sends
 
 
+class TextChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A change of a file, as an agent tells it: some agents tell all of the text, some a part."""
+
+    path: str
+    before: str = ""
+    after: str
+
+    def gives(self, found: str, content: str) -> bool:
+        """Whether a file with the text `found` has this content after the change."""
+        part = bool(self.before) and self.before in found
+        return content == (found.replace(self.before, self.after, 1) if part else self.after)
+
+
 class AskedCall(msgspec.Struct, frozen=True, kw_only=True):
     """A tool call that an agent makes or asks for, as far as it is known."""
 
@@ -29,6 +42,7 @@ class AskedCall(msgspec.Struct, frozen=True, kw_only=True):
     title: str = ""
     paths: frozenset[str] = frozenset()
     raw: Mapping[str, object] = {}
+    changes: tuple[TextChange, ...] = ()
 
     def merged(self, call: ToolCall | ToolCallUpdate) -> "AskedCall":
         """This call with what another message says about it."""
@@ -39,7 +53,14 @@ class AskedCall(msgspec.Struct, frozen=True, kw_only=True):
             title=call.title or self.title,
             paths=self.paths | frozenset(_paths(call, given)),
             raw={**self.raw, **given},
+            changes=tuple(_changes(call)) or self.changes,
         )
+
+    @property
+    def is_edit(self) -> bool:
+        """Whether it only changes the text of files; a call that names a command is more."""
+        has_command = any(key in self.raw for key in _COMMAND_KEYS)
+        return self.kind == "edit" and bool(self.paths) and not has_command
 
     @property
     def command(self) -> str:
@@ -65,8 +86,17 @@ class AskedCall(msgspec.Struct, frozen=True, kw_only=True):
             return {"command": self.command}
         paths = sorted({str(cwd / path) for path in self.paths})
         if len(paths) == 1:
-            return {**self.raw, "file_path": paths[0]}
+            return {**self.raw, "file_path": paths[0], **self._change()}
         return {**self.raw, "file_paths": paths} if paths else self.raw
+
+    def _change(self) -> Mapping[str, object]:
+        """The change of the one file, in the arguments of the tools that muster knows."""
+        if len(self.changes) != 1:
+            return {}
+        (change,) = self.changes
+        if not change.before:
+            return {"content": change.after}
+        return {"edits": [{"old_string": change.before, "new_string": change.after}]}
 
     @property
     def detail(self) -> str:
@@ -77,6 +107,12 @@ class AskedCall(msgspec.Struct, frozen=True, kw_only=True):
         if not self.paths and self.raw:
             lines.append(compact(self.raw))
         return "\n".join(line for line in lines if line)
+
+
+def _changes(call: ToolCall | ToolCallUpdate) -> Iterator[TextChange]:
+    for part in call.content or ():
+        if isinstance(part, FileEditToolCallContent):
+            yield TextChange(path=part.path, before=part.old_text or "", after=part.new_text)
 
 
 def _paths(call: ToolCall | ToolCallUpdate, given: Mapping[str, object]) -> Iterator[str]:

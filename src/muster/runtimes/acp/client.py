@@ -24,8 +24,8 @@ from acp.schema import (
 
 from muster.engine.ports import Permission, PermissionAnswer, SessionListener
 from muster.engine.tasks import TaskOwner
-from muster.limits import APPROVAL_DETAIL_CHARS_MAX
-from muster.runtimes.acp.asked import EDITS, AskedCall
+from muster.limits import APPROVAL_DETAIL_CHARS_MAX, APPROVAL_FILE_BYTES_MAX
+from muster.runtimes.acp.asked import EDITS, AskedCall, TextChange
 from muster.runtimes.prompted.excerpts import excerpt
 from muster.runtimes.prompted.roots import WritableRoots
 from muster.settings.agent_programs import AcpSettings
@@ -58,8 +58,8 @@ class AcpClient:
         self._listener = listener
         self._take = take
         self._calls = calls
-        self._granted: list[Path] = []
-        """Files that a person has just allowed to be written, each once."""
+        self._granted: list[tuple[Path, TextChange]] = []
+        """Changes of files that a person has just allowed, each once."""
 
         self._asking: set[asyncio.Task[PermissionAnswer]] = set()
         self._tasks = TaskOwner("an agent's requests")
@@ -93,7 +93,8 @@ class AcpClient:
         except asyncio.CancelledError:
             return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
         if answer.allowed and call.kind in EDITS:
-            self._granted += [(self._rules.roots.cwd / path).resolve() for path in call.paths]
+            cwd = self._rules.roots.cwd
+            self._granted += [((cwd / each.path).resolve(), each) for each in call.changes]
         # Never "always": then nobody would be asked again.
         wanted = "allow_once" if answer.allowed else "reject_once"
         for option in options:
@@ -111,13 +112,16 @@ class AcpClient:
         file = (roots.cwd / path).resolve()
         if not roots.has(str(file)):
             raise _refused(f"{path} is outside of the working directory {roots.cwd}")
-        if file in self._granted:
-            self._granted.remove(file)
-        else:
+        if not await asyncio.to_thread(self._is_granted, file, content):
+            change = TextChange(path=str(file), after=content)
+            asked = AskedCall(
+                kind="edit",
+                title=f"Write {file.name}",
+                paths=frozenset({str(file)}),
+                changes=(change,),
+            )
             try:
-                answer = await self._decide(
-                    AskedCall(kind="edit", title=f"Write {file.name}", paths=frozenset({str(file)}))
-                )
+                answer = await self._decide(asked)
             except asyncio.CancelledError:
                 raise _refused("the work was stopped") from None
             if not answer.allowed:
@@ -138,13 +142,22 @@ class AcpClient:
     def on_connect(self, conn: object) -> None:
         """Nothing is to be done."""
 
+    def _is_granted(self, file: Path, content: str) -> bool:
+        """Whether a person has allowed just this content; the permission is used up."""
+        found = _text(file)
+        for each in self._granted:
+            path, change = each
+            if path == file and change.gives(found, content):
+                self._granted.remove(each)
+                return True
+        return False
+
     # ── deciding ──────────────────────────────────────────────────────────────────────────────────
 
     async def _decide(self, call: AskedCall) -> PermissionAnswer:
         """By the settings, or else by a person. What nobody could be asked about is not allowed."""
         rules = self._rules
-        is_edit = call.kind == "edit" and bool(call.paths)
-        inside = is_edit and all(map(rules.roots.has, call.paths))
+        inside = call.is_edit and all(map(rules.roots.has, call.paths))
         if rules.settings.edits == "allow" and inside:
             return PermissionAnswer(True, "")
         request = Permission(
@@ -170,6 +183,15 @@ class AcpClient:
     def _check_session(self, session_id: str) -> None:
         if session_id != self.session_id:
             raise _refused(f"there is no session {session_id!r}")
+
+
+def _text(file: Path) -> str:
+    """The text of a file; empty where there is none, or none that muster compares."""
+    try:
+        is_small = file.is_file() and file.stat().st_size <= APPROVAL_FILE_BYTES_MAX
+        return file.read_text("utf-8") if is_small else ""
+    except (OSError, ValueError):
+        return ""
 
 
 def _write(file: Path, content: str) -> None:

@@ -14,13 +14,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
-from msgspec.structs import replace
 
 from muster.engine import ports
+from muster.engine.fitting import fitted
 from muster.engine.ports import AgentText, BadLine, Marker, Result, SessionReport, TurnDone
 from muster.limits import (
     MARKER_LINE_BYTES_MAX,
-    MESSAGE_BYTES_MAX,
     OUTPUT_LINE_BYTES_MAX,
     SAID_LINE_BYTES_MAX,
     SOUL_BYTES_MAX,
@@ -266,10 +265,7 @@ def _fitted(said: SessionReport | None, raw: bytes) -> SessionReport:
     names = (getattr(said, each, None) for each in ("channel", "to"))
     if any(len(name or "") > SHOWN_CHARS for name in names):
         return BadLine(line=str(said.text)[:SHOWN_CHARS], reason="its other fields are too long")
-    text = (said.text or "").encode()
-    if len(text) <= MESSAGE_BYTES_MAX:
-        return said
-    return replace(said, text=text[:MESSAGE_BYTES_MAX].decode("utf-8", "ignore"), cut=True)
+    return fitted(said)
 
 
 def _object(text: str) -> SessionReport | None:

@@ -99,7 +99,10 @@ class AgentThread:
 
 
 async def _as_coroutine(target: Target, turn: PythonTurn) -> object:
-    return await target(turn)
+    try:
+        return await target(turn)
+    except (SystemExit, KeyboardInterrupt) as error:  # either would end the loop, and tell nobody
+        raise RuntimeError(f"it raised {type(error).__name__}({error})") from error
 
 
 async def _cancelled_all() -> None:
