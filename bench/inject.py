@@ -29,6 +29,9 @@ MESSAGES: Final = 200
 PAUSE_SECONDS: Final = 0.002
 """Long enough for the agent to wait again."""
 
+BOUND_SECONDS: Final = 120.0
+"""Timeout of an answer; one that is lost must not stop the whole run."""
+
 _AGENT: Final = f"Agent {FIRST_ENROLLED_SEAT}"
 _THIS_DISK: Final = Flushing(name="this disk", environment={})
 
@@ -90,13 +93,16 @@ class Bare:
     async def begin(self) -> None:
         """Wait for lines."""
         self._other.write(WAIT)
+        async with asyncio.timeout(BOUND_SECONDS):
+            assert await self._agent.readline() == WAIT
 
     async def inject(self) -> float:
         """Send a line; the seconds until it is there."""
         await asyncio.sleep(PAUSE_SECONDS)
         began = perf_counter()
         self._human.write(f"{TEXT}\n".encode())
-        assert await self._agent.readline() == f"{TEXT}\n".encode()
+        async with asyncio.timeout(BOUND_SECONDS):
+            assert await self._agent.readline() == f"{TEXT}\n".encode()
         return perf_counter() - began
 
 

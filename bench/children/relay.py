@@ -1,7 +1,8 @@
 """Baseline of an injected message: a bare socket that passes on what it has flushed to disk.
 
-The first connection that sends `wait` is the agent; every line of another connection is appended to
-a file, flushed, and written to the agent. It decides nothing, and knows neither HTTP nor tokens.
+The connection that sends `wait`, which is echoed, is the agent; every line of another connection
+is appended to a file, flushed, and written to the agent. It decides nothing, and knows neither HTTP
+nor tokens.
 """
 
 import asyncio
@@ -27,6 +28,7 @@ class Relay:
         while line := await reader.readline():
             if line == WAIT:
                 self._agent = writer
+                writer.write(WAIT)
                 continue
             os.write(self._log, line)
             os.fdatasync(self._log)
