@@ -248,7 +248,7 @@ ALIKE_AMONG: Final = 4
 ALIKE_CHARS: Final = 400
 """The part of a message that is compared."""
 
-ALIKE_SHARE: Final = 0.6
+ALIKE_SHARE: Final = 0.75
 """The share of common words from which on two messages are alike."""
 
 MORE_TURNS_MAX: Final = 1000

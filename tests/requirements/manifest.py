@@ -2824,6 +2824,7 @@ CLAUDE = (
                 "test_a_conversation_goes_on_after_a_crash",
             ],
             "web/test_makers.py": ["test_agents_of_every_maker_take_turns_in_one_channel"],
+            "engine/test_importing.py": ["test_two_imports_never_run_at_the_same_time"],
             "acceptance/makers/test_programs.py": [
                 "test_a_real_program_answers_asks_is_refused_and_is_interrupted"
             ],

@@ -130,6 +130,8 @@ ROOMS: dict[str, Room] = {
             *CORE,
             "muster.confine",
             "muster.engine.detected",
+            "muster.engine.fitting",
+            "muster.engine.importing",
             "muster.engine.ports",
             "muster.engine.tasks",
             "muster.settings",

@@ -6,6 +6,7 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
+from muster.engine.importing import imported
 from muster.engine.tasks import TaskOwner
 from muster.errors import MissingExtra
 from muster.mcp.calls import McpCall
@@ -25,8 +26,7 @@ class McpDesk:
     async def answering(self) -> Answer:
         """The function that answers. The first caller waits for the import of the SDK."""
         if self._ready is None:
-            # In a thread: it takes half a second or more, and every other caller would wait.
-            run = await asyncio.to_thread(load)
+            run = await imported(load)  # it takes half a second or more
             if self._ready is None:  # another caller may have waited beside
                 self._ready = asyncio.get_running_loop().create_future()
                 self._tasks.start(run(self._ready.set_result))

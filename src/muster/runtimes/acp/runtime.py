@@ -1,12 +1,13 @@
 """The `acp` runtime: a session is an agent that speaks the Agent Client Protocol, and lives on."""
 
-import asyncio
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
 
 from msgspec.structs import replace
 
+from muster.engine.importing import imported
 from muster.engine.ports import Launch, Leftover, SessionHandle, SessionListener
 from muster.errors import MissingExtra
 from muster.runtimes.command import CommandRuntime
@@ -50,7 +51,7 @@ class AcpRuntime:
 
     async def _starting(self) -> _Starting:
         try:
-            module = await asyncio.to_thread(import_module, "muster.runtimes.acp.starting")
+            module = await imported(partial(import_module, "muster.runtimes.acp.starting"))
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] == "muster":
                 raise

@@ -1,13 +1,14 @@
 """The `claude` runtime: a session is a Claude Code that lives on, started as `muster.toml` says."""
 
-import asyncio
 import logging
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
 
 from msgspec.structs import replace
 
+from muster.engine.importing import imported
 from muster.engine.ports import Launch, Leftover, SessionHandle, SessionListener
 from muster.errors import CannotStart, MissingExtra
 from muster.runtimes.claude.memory import Memory, recall
@@ -82,7 +83,7 @@ class ClaudeRuntime:
 
     async def _starting(self) -> _Starting:
         try:
-            module = await asyncio.to_thread(import_module, "muster.runtimes.claude.starting")
+            module = await imported(partial(import_module, "muster.runtimes.claude.starting"))
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] == "muster":
                 raise
