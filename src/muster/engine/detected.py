@@ -23,7 +23,7 @@ class DetectedProgram(msgspec.Struct, frozen=True, kw_only=True):
     """The preset of an agent that speaks the Agent Client Protocol."""
 
     enforcement: str = ""
-    """What is enforced of its permissions, and what is only advice to it."""
+    """The permissions that are enforced, and those that are only advice to it."""
 
     remedy: str = ""
     """How to get it, where it was not found."""

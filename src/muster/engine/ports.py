@@ -313,7 +313,7 @@ class PermissionAnswer(NamedTuple):
     reason: str
     scope: ApprovalScope = ApprovalScope.ONCE
     note: str = ""
-    """What the person wants the agent to know."""
+    """The words of the person to the agent."""
 
 
 class SessionListener(Protocol):

@@ -918,7 +918,7 @@ class Team(Record, frozen=True, kw_only=True):
     """Ids of imported messages and digests of discarded documents: a second import adds nothing."""
 
     burn: Burn = NOTHING_BURNT
-    """What all agents together spend."""
+    """The spending of all agents together."""
 
     settled: tuple[SettledNeed, ...] = ()
     """What people have put aside, oldest first."""

@@ -196,7 +196,7 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
     cost_usd_per_minute: float | None = None
     cost_usd_per_day: float | None = None
     team_cost_usd_per_day: float | None = None
-    """What all agents together may spend on one day; the agent that spends more is paused."""
+    """The limit of a day for all agents together; the agent that spends more is paused."""
 
 
 class Outcome(StrEnum):

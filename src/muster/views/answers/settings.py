@@ -73,7 +73,7 @@ class ProgramView(View, frozen=True, kw_only=True):
     """The `acp.preset` of an agent's table, for one that speaks the Agent Client Protocol."""
 
     enforcement: str = ""
-    """What is enforced of its permissions, and what is only advice to it."""
+    """The permissions that are enforced, and those that are only advice to it."""
 
     remedy: str = ""
     """How to get the program, where it is not found."""
