@@ -193,6 +193,9 @@ class AskingSession:
     async def stop(self, urgency: e.Urgency) -> None: ...
     async def interrupt(self) -> None: ...
     async def kill(self) -> None: ...
+    async def withdraw_prompt(self, text: str) -> bool:
+        return False
+
     def is_command(self, text: str) -> bool:
         return False
 

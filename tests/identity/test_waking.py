@@ -134,6 +134,7 @@ WORDS = {
     "color": "#c9b1e8",
     "payload": "<agent/>",
     "wishes": "",
+    "origin": "",
 }
 
 

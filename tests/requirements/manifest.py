@@ -2871,6 +2871,15 @@ CLAUDE = (
                 "test_a_message_is_answered_by_the_next_session_after_a_kill",
                 "test_a_model_that_refuses_has_answered",
             ],
+            "acceptance/claude/test_daily.py": [
+                "test_a_model_error_in_a_turn_does_not_cost_the_place_in_the_channel",
+                "test_a_turn_that_times_out_behind_other_work_is_not_worked_on",
+                "test_a_turn_into_which_a_person_speaks_is_charged_to_the_channel_and_said_once",
+                "test_an_agent_goes_on_with_the_conversation_in_which_it_was_born",
+                "test_an_answer_that_was_cut_off_is_told_whole",
+                "test_an_agent_of_the_settings_wakes_without_a_claim_that_it_chose_its_name",
+            ],
+            "runtimes/test_prompted.py": ["test_a_prompt_that_waits_can_be_taken_back"],
             "machines/turns/test_unanswered.py": [
                 "test_an_unanswered_message_is_handed_to_the_next_session_once",
                 "test_a_person_tries_again_and_the_agent_starts_at_once",

@@ -387,10 +387,7 @@ class SessionHandle(Protocol):
         ...
 
     async def stop(self, urgency: Urgency) -> None:
-        """Ask it to end: after its work, or now and harder each time until it does.
-
-        Harmless on a session that has ended, and while an earlier stop is under way.
-        """
+        """Ask it to end: after its work, or now and harder each time. Twice is harmless."""
         ...
 
     async def interrupt(self) -> None:
@@ -407,6 +404,10 @@ class SessionHandle(Protocol):
 
     async def send_prompt(self, text: str) -> bool:
         """Send a long-lived program one more prompt; false if it takes no more."""
+        ...
+
+    async def withdraw_prompt(self, text: str) -> bool:
+        """Take back a prompt that waits behind other work; false if the program has begun it."""
         ...
 
 
@@ -436,10 +437,7 @@ class Runtime(Protocol):
         ...
 
     async def reclaim(self, leftover: Leftover) -> str:
-        """Make sure that nothing is left of a session of an earlier life of muster.
-
-        The answer says what was found, for the log.
-        """
+        """End what is left of a session of an earlier muster, and say what was found."""
         ...
 
 

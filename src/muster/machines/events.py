@@ -220,6 +220,8 @@ class AgentRegistered(Fact, frozen=True, kw_only=True):
 
     agent: Profile
     session: SessionId | None = None
+    folder: str = ""
+    """The folder of the session in which it was born; it stays the agent's."""
 
 
 class AgentHosted(Fact, frozen=True, kw_only=True):

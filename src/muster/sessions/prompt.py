@@ -49,6 +49,9 @@ Turns = frozenset[tuple[ChannelId, int]]
 Reports = Callable[[Mapping[ChannelId, int]], Awaitable[None]]
 """Records that a program was told of turns: their epochs by channel."""
 
+CHOSEN: Final = "You chose this name yourself, and wrote the soul below when you did. "
+"""What an agent with a soul is told of it when it wakes."""
+
 CLEANUP = (
     "This is a cleanup session: tidy up. Refactor, remove dead code, improve the tests. "
     "Begin nothing new."
@@ -150,6 +153,7 @@ class Prompter:
         handed: HandedOver | None = None
         words = {"name": agent.id, "human": team.human, "seat": agent.seat, "color": agent.color}
         words["wishes"] = wishes_of(agent)
+        words["origin"] = CHOSEN if agent.soul else ""
         parts: list[str] = []
         if agent.seat == LEAD_SEAT:
             parts.append(self._templates.write(HOST if self.hosts() else LEAD, **words))
@@ -229,6 +233,18 @@ class Prompter:
                 failures = 0 if await self.hand_over(deliveries) else failures + 1
             if failures:
                 await asyncio.sleep(pause_s(failures))
+
+    async def withdraw_turn(self, seat: SeatId, channel: ChannelId, session: SessionHandle) -> bool:
+        """Take back the prompt of a turn that was lost while it waited behind other work.
+
+        False if there is none, or the program has begun it: then its work is to be interrupted.
+        """
+        told = self._states.get(seat)
+        lost = told and told.lost_turn(self._dispatcher.head, seat, channel)
+        if told is None or lost is None or not await session.withdraw_prompt(lost.text):
+            return False
+        told.withdraw(lost)
+        return True
 
     async def _first_items(
         self, seat: SeatId, told: PromptState, deliveries: list[DeliverMessages]

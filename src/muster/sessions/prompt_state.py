@@ -124,6 +124,20 @@ class PromptState(msgspec.Struct):
             if self.turns.get(channel) == epoch:
                 del self.turns[channel]
 
+    def lost_turn(self, team: Team, seat: SeatId, channel: ChannelId) -> SentPrompt | None:
+        """A prompt that only announces a turn which was lost before the program began it."""
+        pending = (each for each in self.sent if each.id in self.pending and self.confirms)
+        return next(
+            (
+                each
+                for each in pending
+                if list(each.turns) == [channel]
+                and not each.upto
+                and not still_held(team, seat, each.turns)
+            ),
+            None,
+        )
+
     def resumes(self, channel: ChannelId | None, epoch: int | None) -> bool:
         """Whether a prompt in this turn is the first one after an interruption of its work."""
         is_first = self.interrupted is not None and self.interrupted == (channel, epoch)

@@ -348,11 +348,18 @@ class Sessions:
             case Kill():
                 await session.kill()
             case Interrupt(channel=channel, seat=seat):
-                await session.interrupt()
+                await self._interrupt(session, seat, channel)
                 if channel is not None:
                     await self._report(ReportWorkStopped(channel=channel, seat=seat), cause)
             case _:
                 raise TypeError(order)
+
+    async def _interrupt(
+        self, session: ports.SessionHandle, seat: SeatId, channel: ChannelId | None
+    ) -> None:
+        """Stop the work on a turn; a turn that waits behind other work does not stop that."""
+        if channel is None or not await self._prompter.withdraw_turn(seat, channel, session):
+            await session.interrupt()
 
     async def _never_started(self, order: Order, cause: int) -> None:
         """Report a session as ended that was stopped before it was started."""

@@ -58,6 +58,10 @@ class Refusal(msgspec.Struct, frozen=True, tag="refusal"):
     """The model refuses to go on, wherever the part is in the reply."""
 
 
+class OutOfTokens(msgspec.Struct, frozen=True, tag="out_of_tokens"):
+    """The reply ends because it is as long as the request allows, wherever the part is in it."""
+
+
 class Silence(msgspec.Struct, frozen=True, tag="silence"):
     """A pause. As the first part, it delays the headers too."""
 
@@ -83,7 +87,7 @@ class Hold(msgspec.Struct, frozen=True, tag="hold", eq=False):
         self.released.set()
 
 
-Part = str | Tool | Usage | Status | Cut | Refusal | Silence | Slow | Hold
+Part = str | Tool | Usage | Status | Cut | Refusal | OutOfTokens | Silence | Slow | Hold
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

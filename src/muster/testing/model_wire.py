@@ -16,6 +16,7 @@ from muster.testing.model_script import (
     Cut,
     Hold,
     Json,
+    OutOfTokens,
     Part,
     Refusal,
     Silence,
@@ -72,6 +73,8 @@ def _block(part: str | Tool) -> dict[str, Json]:
 def _stop_reason(parts: Sequence[Part]) -> str:
     if any(isinstance(part, Refusal) for part in parts):
         return "refusal"
+    if any(isinstance(part, OutOfTokens) for part in parts):
+        return "max_tokens"
     return "tool_use" if any(isinstance(part, Tool) for part in parts) else "end_turn"
 
 

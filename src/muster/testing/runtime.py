@@ -125,6 +125,10 @@ class ScriptedSession:
         if step.exit is not None:
             self.exit(step.exit)
 
+    async def withdraw_prompt(self, text: str) -> bool:
+        """A prompt that was sent cannot be taken back."""
+        return False
+
     def is_command(self, text: str) -> bool:
         """A prompt is never a command to this kind of program."""
         return False

@@ -154,7 +154,9 @@ def test_a_server_that_hangs_causes_a_timeout(
     impatient.write_bytes(HOOK.read_bytes())
     text = HOOK.with_name("client.py").read_text(encoding="utf-8")
     assert text.count("ANSWER_SECONDS = 20") == 1
+    assert text.count("RECORD_SECONDS = 5") == 1  # what only observes is in nobody's way for long
     changed = text.replace("ANSWER_SECONDS = 20", "ANSWER_SECONDS = 1")
+    changed = changed.replace("RECORD_SECONDS = 5", "RECORD_SECONDS = 1")
     impatient.with_name("client.py").write_text(changed, encoding="utf-8")
     (project / ".muster").mkdir()
     with socket.socket(socket.AF_UNIX) as listener:  # takes connections, and never answers

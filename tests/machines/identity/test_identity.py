@@ -178,6 +178,17 @@ def test_summoned_agents_that_muster_runs_are_started_for_their_birth() -> None:
     assert at(scene).run.desired is RunMode.RUN_ONCE
 
 
+def test_an_agent_keeps_the_folder_of_the_session_in_which_it_was_born() -> None:
+    scene = Scene()
+    scene.do(summon(Authority.MUSTER))
+    session = at(scene).session
+    assert session is not None
+    scene.do(c.ReportSessionStarted(session=session))
+    scene.do(register(session=session))
+    assert at(scene).folder_name == f"seat-{SEAT}"
+    assert at(seated(ALIVE)).folder_name == "Lyra"  # born inside its lead
+
+
 def test_an_agent_cannot_register_from_a_session_that_has_ended() -> None:
     scene = Scene()
     scene.do(summon(Authority.MUSTER))

@@ -31,8 +31,8 @@ from tests.builders import run
 # ── texts ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def speak(text: str, before: str = "") -> Spoken:
-    return spoken(text, Prose(OutputBudget(0)), 0, before=before)
+def speak(text: str, before: str = "", begun: str = "") -> Spoken:
+    return spoken(text, Prose(OutputBudget(0)), 0, before=before, begun=begun)
 
 
 def output(text: str) -> Output:
@@ -367,3 +367,22 @@ def test_the_words_in_the_arguments_of_a_tool_grow_as_they_are_written() -> None
 def test_arguments_that_are_no_json_have_no_words() -> None:
     assert argument('{"text": "\\x"}', "text") == ""
     assert argument('{"text": 3}', "text") == ""
+
+
+def test_a_prompt_can_be_taken_back_while_it_waits() -> None:
+    prompts = Prompts()
+    prompts.tell("1", "first")
+    taken(prompts, "1")
+    prompts.tell("2", "second")
+    assert prompts.waiting_number("first") is None, "it is worked on"
+    assert prompts.waiting_number("second") == "2"
+    assert prompts.is_waiting("2")
+    prompts.become("2", "cancelled")
+    assert prompts.is_cancelled("2")
+    assert not prompts.is_waiting("2")
+
+
+def test_the_end_of_a_text_belongs_to_its_beginning() -> None:
+    told = speak("and the second.\nTURN_COMPLETE", begun="The first half, ")
+    assert told.said[-1] == TurnDone(text="The first half, and the second.")
+    assert told.rest == "The first half, and the second."

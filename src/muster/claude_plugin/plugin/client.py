@@ -29,6 +29,9 @@ RECORDED_TOOLS = ("Agent", "Task")
 ANSWER_SECONDS = 20
 """Timeout of the server. The `timeout` in hooks.json is longer, so that a reason is given."""
 
+RECORD_SECONDS = 5
+"""Timeout of the server for a hook that only observes: it records the call all the same."""
+
 SESSIONS_FILE = b".claude/agent-state-machine/sessions"
 SESSION_MARKS = (b"/.workspace.json", b"/state.jsonl")
 """A folder with one of these files and a log is the folder of a state machine session."""
@@ -89,7 +92,8 @@ def ask(event: str, data: bytes, project: bytes, home: bytes) -> "tuple[int, byt
 
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     # The kernel's timeout: with Python's own, connecting would fail on a full backlog.
-    patience = ANSWER_SECONDS.to_bytes(8, sys.byteorder) + bytes(8)
+    seconds = ANSWER_SECONDS if event == POLICY else RECORD_SECONDS
+    patience = seconds.to_bytes(8, sys.byteorder) + bytes(8)
     connection.setsockopt(_socket.SOL_SOCKET, _socket.SO_RCVTIMEO, patience)
     connection.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDTIMEO, patience)
     try:
@@ -105,7 +109,7 @@ def ask(event: str, data: bytes, project: bytes, home: bytes) -> "tuple[int, byt
         connection.sendall(_header(event, project, len(data)) + data)
         return _answered(b"".join(iter(lambda: connection.recv(_CHUNK), b"")))
     except BlockingIOError:
-        raise Trouble(f"muster has not answered for {ANSWER_SECONDS} seconds.") from None
+        raise Trouble(f"muster has not answered for {seconds} seconds.") from None
 
 
 def _short(home: bytes) -> bytes:

@@ -197,7 +197,11 @@ def register_agent(team: Team, command: c.RegisterAgent, now: datetime) -> Itera
     is_new = agent.status not in (ALIVE, SLEEPING)
     if hosted and is_new:
         yield e.AgentHosted(seat=seat)
-    yield e.AgentRegistered(agent=_completed(agent, profile, now), session=command.session)
+    yield e.AgentRegistered(
+        agent=_completed(agent, profile, now),
+        session=command.session,
+        folder=_birth_folder(agent),
+    )
     if hosted and is_new:
         yield move(agent, "born", agent_id=profile.name)
     elif agent.status is not ALIVE:
@@ -208,6 +212,12 @@ def _may_register_again(agent: Agent, profile: Profile) -> bool:
     """Whether an agent may register a second time: to wake, or to write the soul it lacks."""
     lacks_soul = not agent.soul and bool(profile.individuation_artifact)
     return agent.name == profile.name and (agent.status is SLEEPING or lacks_soul)
+
+
+def _birth_folder(agent: Agent) -> str:
+    """The folder in which an unnamed agent already works: its conversation and output are there."""
+    is_working = agent.authority is Authority.MUSTER and agent.session is not None
+    return agent.folder_name if is_working and not agent.name else ""
 
 
 def _completed(agent: Agent, profile: Profile, now: datetime) -> Profile:

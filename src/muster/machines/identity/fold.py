@@ -112,6 +112,7 @@ def agent_registered(team: Team, event: Event, fact: e.AgentRegistered) -> Team:
     agent = replace(
         agent,
         name=profile.name,
+        folder=fact.folder or agent.folder,
         color=profile.color or agent.color,
         color_name=profile.color_name or agent.color_name,
         gender=profile.gender or agent.gender,

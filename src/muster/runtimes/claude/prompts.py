@@ -14,6 +14,7 @@ from muster.machines.vocabulary import Taken
 
 QUEUED: Final = "queued"
 STARTED: Final = "started"
+CANCELLED: Final = "cancelled"
 
 
 class _Prompt(NamedTuple):
@@ -42,6 +43,7 @@ class Prompts:
         self._taken: set[str] = set()
         self._piece: _Piece | None = None
         self._results = 0
+        self._cancelled = ""  # the number of the last one that was taken back
         self._reported = False  # whether the program says what becomes of prompts
         self.running = False
         """Whether the program says that there is more to come, of helpers for example."""
@@ -74,9 +76,24 @@ class Prompts:
         if state == STARTED:
             self._taken.add(number)
             return PromptAccepted(how=self._join(prompt), text=prompt.text)
+        if state == CANCELLED:
+            self._cancelled = number
         del self._open[number]
         self._taken.discard(number)
         return None
+
+    def waiting_number(self, text: str) -> str | None:
+        """The number of a prompt with this text that has not been taken in yet."""
+        waiting = (each for each in self._open.items() if each[0] not in self._taken)
+        return next((number for number, prompt in waiting if prompt.text == text), None)
+
+    def is_waiting(self, number: str) -> bool:
+        """Whether a prompt has not been taken in, and not been taken back."""
+        return number in self._open and number not in self._taken
+
+    def is_cancelled(self, number: str) -> bool:
+        """Whether this prompt is the last one that was taken back."""
+        return number == self._cancelled
 
     def speak(self) -> None:
         """The model says something: whatever comes now comes in the middle."""

@@ -99,6 +99,10 @@ class MessageReader:
         self._answer: str | None = None
         """The last text of the present piece of work, without what was meant for muster."""
 
+        self._space_after = ""  # the last text
+        self._unfinished = ""
+        """The beginning of an answer that the length of a reply cut off: the next goes on there."""
+
         self._blocked = ""
         self._retries = 0
 
@@ -164,9 +168,12 @@ class MessageReader:
     def _say(self, text: str) -> Iterator[SessionReport]:
         self._printed.append(text.rstrip("\n") + "\n")
         self._written = WrittenText()  # this is what it was writing
-        told = spoken(text, self._prose, self._now(), before=self._last_text)
+        begun, self._unfinished = self._unfinished, ""
+        begun += text[: len(text) - len(text.lstrip())] if begun else ""
+        told = spoken(text, self._prose, self._now(), before=self._last_text, begun=begun)
         yield from told.said
         self._last_text = told.after
+        self._space_after = text[len(text.rstrip()) :]
         self._answer = told.rest
 
     def _complain(self, text: str) -> Iterator[SessionReport]:
@@ -201,6 +208,8 @@ class MessageReader:
         if not main:
             return
         yield from self._spend(self._spent.streamed(event))
+        if _is_out_of_tokens(event):
+            self._unfinished = self._last_text + self._space_after
         self._written.take(event)
         if now - self._written_at >= PARTIAL_SECONDS and (text := self._written.text):
             self._written_at = now
@@ -333,6 +342,7 @@ class MessageReader:
         if self.fault:  # then no agent has said this
             answers = False
         self._last_text, self._answer, self._blocked, self._retries = "", None, "", 0
+        self._unfinished = ""
         self._written = WrittenText()
         if not self._helpers:
             self._calls.clear()
@@ -364,6 +374,12 @@ class MessageReader:
 
 def _is_ours(message: ResultMessage) -> bool:
     return message.origin is None or message.origin["kind"] == "human"
+
+
+def _is_out_of_tokens(event: Input) -> bool:
+    """Whether a message ends only because it is as long as a reply may be."""
+    delta: Input = event.get("delta") or {}
+    return delta.get("stop_reason") == "max_tokens"
 
 
 def _called(given: Input) -> str:

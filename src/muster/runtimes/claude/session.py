@@ -1,6 +1,7 @@
 """A session of Claude Code: sends prompts through the SDK, and reports what comes back."""
 
 import asyncio
+import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from hashlib import sha256
@@ -65,6 +66,9 @@ class ClaudeSession(ProcessSession):
         self._folder = folder
         self._deferred_prompt = ""
         """The initial prompt, while there is nothing to do with it yet."""
+
+        self._introduced = ""
+        """The number of the prompt that had the initial one before it."""
 
         self._prompt_count = 0
         self._closing = False
@@ -143,14 +147,25 @@ class ClaudeSession(ProcessSession):
             self._beside.start(self._set(command, sound))
             return True
         self._reader.prompts.tell(number, sound)
-        if command is None:
+        if command is None and self._deferred_prompt:
             sound, self._deferred_prompt = f"{self._deferred_prompt}{sound}", ""
+            self._introduced = number
         try:
             await self._client.query(_one(_user_message(number, sound, is_command=bool(command))))
         except ClaudeSDKError:
             self._reader.prompts.become(number, "cancelled")
             return False
         return True
+
+    async def withdraw_prompt(self, text: str) -> bool:
+        """Take back a prompt that waits behind other work; the program says if it still could."""
+        prompts = self._reader.prompts
+        number = prompts.waiting_number(text.encode("utf-8", "replace").decode())
+        if number in (None, self._introduced) or self._group.exited.done():
+            return False
+        await self._wire.write(_cancellation(number))
+        await self._until(lambda: not prompts.is_waiting(number), self._steps.interrupt_s)
+        return prompts.is_cancelled(number)
 
     async def _set(self, command: SlashCommand, text: str) -> None:
         """Change the model or the permission mode of the session, and say what came of it."""
@@ -369,6 +384,13 @@ def _user_message(number: str, text: str, *, is_command: bool) -> Wired:
         "uuid": number,
         "client_composed": not is_command,
     }
+
+
+def _cancellation(number: str) -> str:
+    """The request to take a prompt out of the program's queue. The SDK has no call for it."""
+    asked = {"subtype": "cancel_async_message", "message_uuid": number}
+    request = {"type": "control_request", "request_id": f"muster-{number}", "request": asked}
+    return json.dumps(request) + "\n"
 
 
 async def _one(message: Wired) -> AsyncIterator[Wired]:

@@ -52,6 +52,10 @@ class ProcessSession(ABC):
 
     # ── what a session can be asked ───────────────────────────────────────────────────────────────
 
+    async def withdraw_prompt(self, text: str) -> bool:
+        """A prompt that was sent cannot be taken back."""
+        return False
+
     def is_command(self, text: str) -> bool:
         """A prompt is never a command to this kind of program."""
         return False

@@ -171,6 +171,10 @@ class PromptedSession(ProcessSession):
         await self._worker.add(sound, before=held_back)
         return True
 
+    async def withdraw_prompt(self, text: str) -> bool:
+        """Take back a prompt that waits behind other work."""
+        return self._worker.withdraw(text.encode("utf-8", "replace").decode())
+
     # ── working ───────────────────────────────────────────────────────────────────────────────────
 
     async def _worked(self, text: str) -> Result:

@@ -52,11 +52,15 @@ class Spoken(NamedTuple):
     """The same, but only what follows the end of a turn, where one is ended in it."""
 
 
-def spoken(text: str, prose: Prose, now: float, *, before: str = "") -> Spoken:
-    """Tell a text. A turn that ends in it ends with what stands before, there or in `before`."""
+def spoken(text: str, prose: Prose, now: float, *, before: str = "", begun: str = "") -> Spoken:
+    """Tell a text. A turn that ends in it ends with what stands before, there or in `before`.
+
+    `begun` is the beginning of the same text, which was told already.
+    """
     raw = text.encode("utf-8", "replace").strip(b"\n") + b"\n"
     said: list[SessionReport] = []
-    rest, since, at = b"", b"", 0
+    rest = since = begun.encode("utf-8", "replace")
+    at = 0
     for word in SpeechInterpreter().of(raw):
         piece = raw[at : word.start]
         said += _told(prose, piece, now)

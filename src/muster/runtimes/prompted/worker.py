@@ -69,6 +69,15 @@ class PromptWorker:
         self._waiting.append(_Prompt(text, f"{before}{text}", how))
         self._change()
 
+    def withdraw(self, text: str) -> bool:
+        """Take back a prompt that waits; false if its work has begun."""
+        found = next((each for each in self._waiting if each.text == text), None)
+        if found is None or found.text != found.whole:  # what was held back for it must be read
+            return False
+        self._waiting.remove(found)
+        self._change()
+        return True
+
     async def run(self) -> None:
         """Work until `close`. Raises what the work raises."""
         while True:

@@ -83,6 +83,10 @@ class PythonSession:
         elif self._worker.is_idle:
             self._finish(Exit(outcome=Outcome.COMPLETED))
 
+    async def withdraw_prompt(self, text: str) -> bool:
+        """A prompt that was sent cannot be taken back."""
+        return False
+
     def is_command(self, text: str) -> bool:
         """A prompt is never a command to this kind of program."""
         return False
