@@ -27,7 +27,7 @@ from muster import limits
 from muster.errors import FilesFull, Invalid, NotFound, UploadsFull
 from muster.machines.attachments import FILES_FOLDER, check_digest, media_type_of, stored_path
 from muster.machines.vocabulary import AttachedFile
-from muster.regular_files import read_regular
+from muster.regular_files import open_for_owner_only, read_regular
 
 UPLOADS: Final = "uploads"
 
@@ -210,12 +210,8 @@ def write_private(path: Path, content: bytes) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     aside = path.with_name(f".{path.name}.new")
     aside.unlink(missing_ok=True)
-    with open(aside, "xb", opener=_for_owner_only) as file:
+    with open(aside, "xb", opener=open_for_owner_only) as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
     aside.replace(path)
-
-
-def _for_owner_only(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)

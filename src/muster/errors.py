@@ -491,9 +491,27 @@ class LogTooNew(Refused):
 
 
 class LogCorrupt(Unavailable):
-    """The log at {path} is damaged ({detail}). Nothing was changed; restore it from a backup."""
+    """The log at {path} is damaged ({detail}). Nothing was changed; restore a backup with
+    `muster restore`.
+    """
 
     exit_code = 5
+
+
+class LogRewritten(Unavailable):
+    """The log at {path} does not contain the head {head}: it was rewritten, or is another log."""
+
+    exit_code = 5
+
+
+class BackupInvalid(Refused):
+    """{path} cannot be restored: {detail}. Nothing was changed; use another backup."""
+
+    exit_code = 5
+
+
+class HomeNotEmpty(Refused):
+    """{home} is not empty. Give another --home, or move that folder away first."""
 
 
 class LogUnreadable(Unavailable):

@@ -1,8 +1,9 @@
-"""Safe reading of untrusted files: agent files, policies, inboxes, state files, notes.
+"""Safe opening of files: untrusted ones to read, private ones to write.
 
-A path may name a FIFO, a device, or a link to one. Opening those can block for ever or have side
-effects, so only regular files are opened, without blocking, and reads are bounded. Links to regular
-files are followed unless `follow_links` is false.
+Agent files, policies, inboxes, state files and notes are untrusted. A path may name a FIFO, a
+device, or a link to one. Opening those can block for ever or have side effects, so only regular
+files are opened, without blocking, and reads are bounded. Links to regular files are followed
+unless `follow_links` is false.
 
 This module imports the standard library alone: hooks load it at every tool call.
 """
@@ -89,3 +90,8 @@ def _error(name: str, why: str = "", kind: type[OSError] = OSError) -> OSError:
 
     code: int = getattr(errno, name)
     return kind(code, why or os.strerror(code))
+
+
+def open_for_owner_only(path: str, flags: int) -> int:
+    """An opener for `open`: a new file is its owner's alone, and no link is followed."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)

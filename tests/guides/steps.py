@@ -204,6 +204,15 @@ GUIDES: Mapping[str, Guide] = {
             "from muster import Client": Python(),
         },
     ),
+    "docs/guides/backup.md": Guide(
+        {
+            "muster backup team.tar.gz": Shell(),
+            "15 3 * * *": Leave("a line for cron"),
+            "muster --home .muster-restored restore": Shell(),
+            "muster doctor --verify": Shell(prints={"muster doctor --verify": "chain unbroken"}),
+            "muster doctor --verify --head": Leave("a head; tests/cli/look/test_backup.py has one"),
+        },
+    ),
     "docs/guides/inboxes.md": Guide(
         {
             "inboxes/lyra.json": Leave("names of files"),

@@ -738,6 +738,36 @@ LOG = (
         },
     ),
     Promise(
+        "A changed, inserted or removed event is evident: the log is a hash chain.",
+        {
+            "store/test_verifying.py": [
+                "test_an_event_rewritten_with_its_checksum_breaks_the_chain",
+                "test_a_flipped_byte_a_lost_event_and_a_lost_run_of_events_are_listed",
+                "test_a_log_from_before_the_chain_is_verified_and_continued",
+            ],
+            "cli/look/test_backup.py": [
+                "test_the_head_of_a_backup_is_found_in_the_log_later",
+                "test_a_rewritten_event_is_found_by_the_chain_and_by_an_old_head",
+            ],
+        },
+    ),
+    Promise(
+        "A team is backed up while it runs, and restored whole or not at all.",
+        {
+            "backup/test_backup.py": [
+                "test_a_backup_under_writes_is_the_log_of_one_commit",
+                "test_a_restored_home_has_the_log_the_settings_and_the_files",
+                "test_a_truncated_backup_is_refused_and_leaves_nothing",
+                "test_a_name_that_leaves_the_home_is_refused",
+            ],
+            "cli/look/test_backup.py": [
+                "test_a_backup_is_restored_elsewhere_and_contains_the_same_team",
+            ],
+            "cli/test_progress.py": ["test_progress_is_one_line_on_a_terminal_and_is_removed"],
+            "machines/test_tokens.py": ["test_a_restored_log_has_no_valid_token"],
+        },
+    ),
+    Promise(
         "A damaged log, or one of a newer muster, is refused and left unchanged.",
         {
             "store/test_damage.py": [

@@ -50,6 +50,7 @@ from muster.machines.events import (
     FileRecorded,
     InterruptRequested,
     KillRequested,
+    LogRestored,
     MarkerRejected,
     MemberConfigured,
     MemberJoined,
@@ -209,6 +210,7 @@ EXAMPLES: tuple[Fact, ...] = (
         epoch=3,
     ),
     ClockJumped(seconds=3600.0, shift_seconds=3600.0, suspended_seconds=60.0),
+    LogRestored(backup_seq=4711, made_at=NOON),
     WarningLogged(text="Lyra posted, then fell silent", seat=SEAT, channel=DESIGN),
     AgentsSummoned(
         authority=Authority.LEAD,

@@ -87,7 +87,7 @@ def run_sql(home: Path, script: str) -> None:
 def test_a_log_of_a_newer_muster_is_refused(home: Path) -> None:
     run_sql(home, "PRAGMA user_version = 99")
 
-    refused(home, LogTooNew, "newer muster .schema 99, this one knows schema 1.")
+    refused(home, LogTooNew, "newer muster .schema 99, this one knows schema 2.")
 
 
 def test_a_log_without_its_version_is_not_taken_for_a_new_one(home: Path) -> None:
@@ -274,7 +274,7 @@ async def test_a_foreign_write_to_the_file_fails_the_whole_commit(
     tmp_path: Path,
 ) -> None:
     store = await SqliteStore.open(tmp_path)
-    run_sql(tmp_path, "INSERT INTO events VALUES (1, 'forged', NULL, NULL, 0, x'00')")
+    run_sql(tmp_path, "INSERT INTO events VALUES (1, 'forged', NULL, NULL, 0, x'00', NULL)")
 
     failures = await asyncio.gather(
         store.append([event(1)]),

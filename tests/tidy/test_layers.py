@@ -61,6 +61,10 @@ ROOMS: dict[str, Room] = {
     "muster.home": Room(GROUND, "a client finds a server by the home, and loads no store"),
     "muster.attachments": Room(CORE, "a file's content and its name, and no message"),
     "muster.store": Room((*CORE, "muster.home"), "a store keeps events, and interprets none"),
+    "muster.backup": Room(
+        (*CORE, "muster.engine", "muster.home", "muster.settings.model", "muster.store"),
+        "a backup is the files of a home, and a restored log gets one event",
+    ),
     "muster.engine": Room((*CORE, *STORE_READERS), "a store is known by its protocol"),
     "muster.views": Room(
         (*CORE, *STORE_READERS, "muster.engine", "muster.routing"),
@@ -185,6 +189,7 @@ ROOMS: dict[str, Room] = {
     "muster.cli": Room(
         (
             *CORE,
+            "muster.backup",
             "muster.claude_plugin",
             "muster.client",
             "muster.confine",
@@ -299,6 +304,11 @@ DOORS = (
         ),
         ("muster.store.base", "muster.store.codec", "muster.store.reading"),
         "reading verbs work when no server runs: they read the file, and cannot write to it",
+    ),
+    Door(
+        ("muster.cli.setup.doctor", "muster.cli.setup.verifying"),
+        ("muster.store.chain", "muster.store.verifying"),
+        "doctor verifies the whole log, and changes nothing",
     ),
     Door(
         ("muster.cli.setup.doctor",),

@@ -27,10 +27,10 @@ class Allowed(NamedTuple):
 LONG_FILES: dict[str, Allowed] = {
     "muster.client.methods": Allowed(480, "a list of methods: one subject, read by looking up"),
     "muster.client.requests": Allowed(720, "a list of requests: one subject, read by looking up"),
-    "muster.errors": Allowed(640, "a list of errors: one subject, read by looking up"),
+    "muster.errors": Allowed(700, "a list of errors: one subject, read by looking up"),
     "muster.limits": Allowed(560, "a list of bounds: one subject, read by looking up"),
-    "muster.machines.commands": Allowed(1060, "a list of records: one subject, read by looking up"),
-    "muster.machines.events": Allowed(1105, "a list of records: one subject, read by looking up"),
+    "muster.machines.commands": Allowed(1130, "a list of records: one subject, read by looking up"),
+    "muster.machines.events": Allowed(1200, "a list of records: one subject, read by looking up"),
     "muster.machines.kernel.couplings": Allowed(485, "a list of couplings, read by looking up"),
     "muster.machines.kernel.sentences": Allowed(510, "a list of sentences, read by looking up"),
     "muster.machines.vocabulary": Allowed(485, "a list of enums: one subject, read by looking up"),

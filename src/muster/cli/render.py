@@ -12,6 +12,8 @@ from unicodedata import combining, east_asian_width
 
 from muster.views.answers.agents import AgentView, Badge, EvidenceView
 
+_UNITS: Final = ("kB", "MB", "GB", "TB")
+
 
 class Tone(StrEnum):
     """Meanings of colours, with their terminal codes."""
@@ -191,3 +193,14 @@ def evidence(found: EvidenceView | None) -> str:
 def count(number: int, noun: str) -> str:
     """A number of things."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def file_size(count: int) -> str:
+    """A number of bytes in its largest fitting unit."""
+    if count < 1000:
+        return f"{count} bytes"
+    amount, units = count / 1000, iter(_UNITS)
+    unit = next(units)
+    while amount >= 999.95 and unit != _UNITS[-1]:
+        amount, unit = amount / 1000, next(units)
+    return f"{amount:.1f} {unit}"

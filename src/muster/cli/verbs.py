@@ -80,6 +80,7 @@ VERBS: Final[Mapping[str, Verb]] = {
         "look.why", LOOK, "Explain why an agent, channel or event is in its current state."
     ),
     "export": Verb("look.exporting", LOOK, "Export the team to a file, for another machine."),
+    "backup": Verb("look.backup", LOOK, "Back the team up into one verified file."),
     "team": Verb("look.team", LOOK, "Export the team as a template for other teams."),
     "route": Verb("look.route", LOOK, "Decide which agent a request is for, and explain why."),
     "agent-list": Verb(
@@ -88,6 +89,7 @@ VERBS: Final[Mapping[str, Verb]] = {
     "permit": Verb("look.permit", LOOK, "Check a tool call against the permissions of a state."),
     "confine": Verb("run.confine", RUN, "Run a command that may write only what a policy allows."),
     "init": Verb("setup.init", SET_UP, "Write a starter settings file, or a team from a template."),
+    "restore": Verb("setup.restore", SET_UP, "Restore a backup as a new home."),
     "doctor": Verb("setup.doctor", SET_UP, "Check installation, home, settings, agents and log."),
     "claude-plugin": Verb("setup.claude_plugin", SET_UP, "Install muster's plugin in Claude Code."),
     "mcp": Verb(

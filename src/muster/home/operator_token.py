@@ -10,7 +10,7 @@ import stat
 from pathlib import Path
 from typing import Final
 
-from muster.regular_files import open_regular
+from muster.regular_files import open_for_owner_only, open_regular
 
 FILE: Final = "operator.token"
 _TOKEN: Final = re.compile(r"[!-~]+")
@@ -37,10 +37,6 @@ def keep(home: Path, secret: str) -> None:
     """Write the token to the file, atomically."""
     aside = home / f"{FILE}.new"
     aside.unlink(missing_ok=True)
-    with open(aside, "x", encoding="ascii", opener=_for_owner_only) as file:
+    with open(aside, "x", encoding="ascii", opener=open_for_owner_only) as file:
         file.write(f"{secret}\n")
     aside.replace(home / FILE)
-
-
-def _for_owner_only(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

@@ -10,7 +10,6 @@ for its owner's eyes only, so that a restart of muster signs nobody out.
 """
 
 import logging
-import os
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -22,7 +21,7 @@ from starlette.requests import Request
 
 from muster.engine.ports import Ids
 from muster.machines.state import Team, Token
-from muster.regular_files import read_regular
+from muster.regular_files import open_for_owner_only, read_regular
 
 FILE: Final = "browser-sessions.json"
 
@@ -93,7 +92,7 @@ class BrowserSessions:
         aside = self._path.with_name(f"{FILE}.new")
         try:
             aside.unlink(missing_ok=True)
-            with open(aside, "xb", opener=_for_owner_only) as file:
+            with open(aside, "xb", opener=open_for_owner_only) as file:
                 file.write(msgspec.json.encode(self._sessions) + b"\n")
             aside.replace(self._path)
         except OSError as error:
@@ -125,7 +124,3 @@ def _load(path: Path | None) -> _Sessions:
         extra = {"action": "browser_sessions_lost", "path": str(path)}
         log.warning("every browser is signed out: %s", error, extra=extra)
         return {}
-
-
-def _for_owner_only(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

@@ -105,6 +105,13 @@ class ReportClockJump(Command, frozen=True, kw_only=True):
     suspended_seconds: float = 0.0
 
 
+class RecordRestore(Command, frozen=True, kw_only=True):
+    """Put on record that this log was restored from a backup. Every token ends."""
+
+    backup_seq: int
+    made_at: datetime
+
+
 class LogWarning(Command, frozen=True, kw_only=True):
     """Record a warning for people."""
 

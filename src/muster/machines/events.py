@@ -143,6 +143,16 @@ class ClockJumped(Fact, frozen=True, kw_only=True):
     suspended_seconds: float = 0.0
 
 
+class LogRestored(Fact, frozen=True, kw_only=True):
+    """The log was restored from a backup that was made at `madeAt`, when `backupSeq` was its newest
+    event. What happened after that is not in it. Every token ended: some may have been revoked
+    since the backup.
+    """
+
+    backup_seq: int
+    made_at: datetime
+
+
 class CommandRefused(Fact, frozen=True, kw_only=True):
     """A command was refused: its actor had no permission, or its epoch was stale."""
 

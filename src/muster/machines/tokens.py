@@ -45,6 +45,10 @@ def revoke_token(team: Team, command: c.RevokeToken, now: datetime) -> Sequence[
     return (e.TokenRevoked(token_id=command.token_id, seat=found[0].seat),)
 
 
+def record_restore(team: Team, command: c.RecordRestore, now: datetime) -> Sequence[Fact]:
+    return (e.LogRestored(backup_seq=command.backup_seq, made_at=command.made_at),)
+
+
 def token_issued(team: Team, event: Event, fact: e.TokenIssued) -> Team:
     token = Token(id=fact.token_id, role=fact.role, seat=fact.seat, note=fact.note)
     return replace(team, tokens=put(team.tokens, fact.digest, token))
@@ -53,3 +57,9 @@ def token_issued(team: Team, event: Event, fact: e.TokenIssued) -> Team:
 def token_revoked(team: Team, event: Event, fact: e.TokenRevoked) -> Team:
     [digest] = [each for each, token in team.tokens.items() if token.id == fact.token_id]
     return replace(team, tokens=drop(team.tokens, digest))
+
+
+def log_restored(team: Team, event: Event, fact: e.LogRestored) -> Team:
+    # A token that was revoked after the backup would count again, and a reader of the lost events
+    # has a cursor into another log: each of them has to sign in anew.
+    return replace(team, tokens={})

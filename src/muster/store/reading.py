@@ -32,6 +32,7 @@ from muster.store.base import (
     bounded,
     is_full,
 )
+from muster.store.chain import row_label
 from muster.store.migrate import version_of
 from muster.store.sql import queries
 from muster.store.words import SEARCHED_TYPES, expression, has_fts5, matches
@@ -68,7 +69,7 @@ _CIRCUMSTANCE: Final = frozenset(
 
 def checksum(seq: int, kind: str, seat: int | None, channel: str | None, data: bytes) -> int:
     """The checksum that is stored with an event to detect damage."""
-    return zlib.crc32(data, zlib.crc32(f"{seq} {kind} {seat} {channel}".encode()))
+    return zlib.crc32(data, zlib.crc32(row_label(seq, kind, seat, channel)))
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache, partial
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from time import perf_counter
 from typing import Final, NamedTuple, TypeVar
@@ -38,9 +38,10 @@ from muster.store.base import (
     Stored,
 )
 from muster.store.batching import Batch, BatchingStore, vet
+from muster.store.chain import UNCHAINED, link, row_label
 from muster.store.indexing import Lot, Statement, WordIndex, in_transaction, open_index
 from muster.store.migrate import migrate
-from muster.store.reading import SQL, LogReader, checksum
+from muster.store.reading import SQL, LogReader
 from muster.store.writer import Writer
 
 _ROWS_MAX: Final = 128
@@ -70,6 +71,7 @@ class _Files(NamedTuple):
     reader: LogReader
     words: WordIndex
     last_seq: int
+    last_link: bytes
 
     def close(self) -> None:
         """Close the log, then release the lock of the home."""
@@ -85,6 +87,7 @@ class SqliteStore(BatchingStore):
         super().__init__(last_seq=files.last_seq)
         self._files = files
         self._written_seq = files.last_seq  # set by each commit; ahead of the loop's `_last_seq`
+        self._written_link = files.last_link
         self._commit_seconds = 1.0  # moving average; starts high, so first commits use the thread
         self._writer = Writer(write=self._commit, committed=self._committed, failed=self._failed)
         self._readers = ThreadPoolExecutor(max_workers=1, thread_name_prefix="muster-reader")
@@ -165,8 +168,9 @@ class SqliteStore(BatchingStore):
 
     def _write_and_index(self, batches: Sequence[Batch], last_seq: int) -> bool:
         """Write batches; whether a lot of messages was indexed in the same transaction."""
-        words, statements = self._files.words, list(_statements(batches))
         events = [event for batch in batches for event in batch.events]
+        rows, last_link = _chained(events, self._written_link)
+        words, statements = self._files.words, list(_statements(rows, batches))
         lot = words.due(events, last_seq)
         try:
             _execute(self._files.connection, statements, lot)
@@ -175,6 +179,7 @@ class SqliteStore(BatchingStore):
                 raise
             _execute(self._files.connection, statements)  # fails too, unless it was the index
             words.give_up(error)
+        self._written_link = last_link
         words.committed(events, last_seq, indexed=lot is not None)
         return lot is not None
 
@@ -198,9 +203,23 @@ def _is_large(batch: Batch) -> bool:
 # ── the statements of a commit ────────────────────────────────────────────────────────────────────
 
 
-def _statements(batches: Sequence[Batch]) -> Iterator[Statement]:
-    rows = (_row(event) for batch in batches for event in batch.events)
-    while chunk := list(islice(rows, _ROWS_MAX)):
+Row = tuple[object, ...]
+
+
+def _chained(events: Sequence[Stored], before: bytes) -> tuple[list[Row], bytes]:
+    """The rows of events that follow the digest `before` in the hash chain, and the last digest."""
+    rows: list[Row] = []
+    for seq, kind, seat, channel, data in events:
+        label = row_label(seq, kind, seat, channel)
+        before = link(before, label, data)
+        crc = zlib.crc32(data, zlib.crc32(label))
+        rows.append((seq, kind, seat, channel, crc, data, before))
+    return rows, before
+
+
+def _statements(rows: Sequence[Row], batches: Sequence[Batch]) -> Iterator[Statement]:
+    for first in range(0, len(rows), _ROWS_MAX):
+        chunk = rows[first : first + _ROWS_MAX]
         yield _append(len(chunk)), list(chain.from_iterable(chunk))
     cursors = {reader: seq for batch in batches for reader, seq in batch.cursors.items()}
     for cursor in cursors.items():
@@ -209,11 +228,6 @@ def _statements(batches: Sequence[Batch]) -> Iterator[Statement]:
         for (seq, data), version in batch.snapshots:
             yield SQL["save_snapshot"], (seq, version, zlib.crc32(data), data)
             yield SQL["drop_old_snapshots"], (SNAPSHOTS_KEPT,)
-
-
-def _row(event: Stored) -> tuple[object, ...]:
-    seq, kind, seat, channel, data = event
-    return seq, kind, seat, channel, checksum(seq, kind, seat, channel, data), data
 
 
 @cache  # at most _ROWS_MAX of them
@@ -257,7 +271,9 @@ def _open_log(lock: FileLock, path: Path) -> _Files:
     except (sqlite3.Error, OSError) as error:
         raise StoreFailed(detail=str(error)) from error
     reader = LogReader.open(path)
-    return _Files(lock, connection, reader, words, reader.last_seq())
+    newest = connection.execute(SQL["last_link"]).fetchone()
+    last_link = UNCHAINED if newest is None else newest[0] or UNCHAINED
+    return _Files(lock, connection, reader, words, reader.last_seq(), last_link)
 
 
 def _connect(path: Path) -> tuple[sqlite3.Connection, WordIndex]:

@@ -17,7 +17,7 @@ import pytest
 from muster.cli.act import waiting
 from muster.cli.act.run_control import in_a_line
 from muster.cli.act.waiting import Ended, WaitLimit, answers, exit_code, judged_by, wait_for
-from muster.cli.look.logs import size
+from muster.cli.render import file_size
 from muster.client import requests
 from muster.client.sync import Client
 from muster.machines import commands as c
@@ -631,4 +631,4 @@ def test_to_follow_a_server_has_to_run(quiet: Path) -> None:
     ],
 )
 def test_sizes_are_told_in_their_largest_unit(count: int, told: str) -> None:
-    assert size(count) == told
+    assert file_size(count) == told

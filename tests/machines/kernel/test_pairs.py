@@ -180,6 +180,7 @@ def tries(team: Team) -> Iterator[Command]:
     yield c.RecordSettings(changes=("agents.ada added",))
     yield c.RejectSettings(line=3, what="there is no setting agents.ada.comand", remedy="Fix it.")
     yield c.ReportClockJump(seconds=3600, shift_seconds=3600, suspended_seconds=60)
+    yield c.RecordRestore(backup_seq=3, made_at=datetime(2026, 2, 4, 21, tzinfo=UTC))
     yield test_identity.summon()
     yield c.EnrollAgent(name="newcomer", authority=Authority.MUSTER)
     yield c.RejectMarker(marker="[AGENT_STATUS]", reason="fence")

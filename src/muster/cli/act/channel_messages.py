@@ -16,6 +16,7 @@ from muster.cli.terminal import look
 from muster.client import requests
 from muster.client.sync import Client
 from muster.machines.ids import ChannelId
+from muster.regular_files import open_for_owner_only
 from muster.views.answers.messages import MessageKind, MessagePage, MessageView
 from muster.views.content.exporting import ExportFormat, ExportWriter
 
@@ -134,14 +135,10 @@ def _replaced(path: Path) -> Generator[TextIO]:
     """A file that takes the place of another when it is complete; for its owner alone."""
     aside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with open(aside, "x", encoding="utf-8", opener=_private) as file:
+        with open(aside, "x", encoding="utf-8", opener=open_for_owner_only) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         aside.replace(path)
     finally:
         aside.unlink(missing_ok=True)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW, 0o600)

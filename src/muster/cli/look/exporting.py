@@ -18,6 +18,7 @@ from muster.home.lock import LOG_FILE
 from muster.machines.documents import MessageCopy
 from muster.machines.teams.importing import message_copy, said_order
 from muster.machines.teams.papers import STORED, document_of
+from muster.regular_files import open_for_owner_only
 from muster.store.base import LogFilter
 from muster.store.codec import decode
 from muster.store.reading import LogReader
@@ -65,14 +66,10 @@ def write_private(path: Path, content: bytes) -> None:
     """Replace a file atomically; only its owner may read it."""
     aside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with open(aside, "wb", opener=_private) as file:
+        with open(aside, "wb", opener=open_for_owner_only) as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         aside.replace(path)
     finally:
         aside.unlink(missing_ok=True)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

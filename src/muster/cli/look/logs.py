@@ -15,7 +15,7 @@ import msgspec
 
 from muster.cli.options import home_option, json_option
 from muster.cli.reading import need_agent, now
-from muster.cli.render import Look, Tone, clean, json_line, paint
+from muster.cli.render import Look, Tone, clean, file_size, json_line, paint
 from muster.cli.terminal import look
 from muster.engine.loading import load
 from muster.errors import Invalid
@@ -40,8 +40,6 @@ PAGE: Final = 64
 
 OUTPUT_FILE: Final = "output.log"
 """The complete newest output, in the agent's folder in the home; rotated files are beside it."""
-
-_UNITS: Final = ("kB", "MB", "GB", "TB")
 
 
 @click.command()
@@ -187,7 +185,7 @@ class _Printer:
             self._session = piece.session
             yield paint(f"── session {piece.session}", Tone.DIM, self._look)
         if piece.omitted and not skip:
-            left_out = f"… {size(piece.omitted)} left out, see {self._file}"
+            left_out = f"… {file_size(piece.omitted)} left out, see {self._file}"
             yield paint(left_out, Tone.ODD, self._look)
         error = piece.stream == "stderr"
         at = paint(
@@ -196,14 +194,3 @@ class _Printer:
         tone = Tone.BAD if error else Tone.DIM if piece.stream == WORK else Tone.PLAIN
         for line in piece.text.split("\n")[skip:]:
             yield at + paint(clean(line.expandtabs()), tone, self._look)
-
-
-def size(count: int) -> str:
-    """A number of bytes in its largest fitting unit."""
-    if count < 1000:
-        return f"{count} bytes"
-    amount, units = count / 1000, iter(_UNITS)
-    unit = next(units)
-    while amount >= 999.95 and unit != _UNITS[-1]:
-        amount, unit = amount / 1000, next(units)
-    return f"{amount:.1f} {unit}"

@@ -11,17 +11,18 @@ import shutil
 import sqlite3
 import sys
 from collections.abc import Iterator
-from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final, NamedTuple, assert_never
+from typing import Final, assert_never
 
 import click
 
 from muster.cli.options import home_option
 from muster.cli.reading import running
 from muster.cli.render import Cell, Tone, count, table
+from muster.cli.setup.findings import Finding, Level
+from muster.cli.setup.verifying import verify_home
 from muster.cli.terminal import look
 from muster.confine.kernel import support
 from muster.engine.loading import load
@@ -41,6 +42,7 @@ from muster.settings.agents import AgentSettings, ClaudeSettings
 from muster.settings.env_file import EnvFileError, read_env_file
 from muster.settings.in_force import confined_by
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings
+from muster.store.chain import parse_head
 from muster.store.reading import LogReader
 
 FOUND_SOMETHING: Final = 1
@@ -56,23 +58,6 @@ PROGRAMS: Final = {
 }
 
 
-class Level(StrEnum):
-    """The severity of a finding."""
-
-    OK = "ok"
-    NOTE = "note"
-    WARN = "warn"
-    FIX = "fix"
-
-
-class Finding(NamedTuple):
-    """A check, its result, and the remedy."""
-
-    level: Level
-    subject: str
-    found: str
-
-
 _TONES: Final = {
     Level.OK: Tone.GOOD,
     Level.NOTE: Tone.DIM,
@@ -83,13 +68,26 @@ _TONES: Final = {
 
 @click.command()
 @home_option
+@click.option("--verify", is_flag=True, help="Read and check every event of the log.")
+@click.option(
+    "--head",
+    "heads",
+    multiple=True,
+    metavar="SEQ:DIGEST",
+    help="With --verify: a head that was printed earlier; fails if the log no longer has it.",
+)
 @click.pass_context
-def doctor(ctx: click.Context, home: Path) -> None:
+def doctor(ctx: click.Context, home: Path, verify: bool, heads: tuple[str, ...]) -> None:
     """Check installation, home, settings, agents and log.
 
     Nothing is changed. The exit code is 1 where something must be fixed before a team can run.
+    --verify reads the whole log: every event, their order, the hash chain and SQLite's own
+    structure. It prints the head, which stands for all events up to it: keep it elsewhere, or sign
+    it, and compare it later with --head.
     """
     findings = list(examine(home))
+    if verify or heads:
+        findings += verify_home(home, [parse_head(each) for each in heads])
     rows = [(Cell(each.level, _TONES[each.level]), each.subject, each.found) for each in findings]
     click.echo(table(("", "WHAT", "FOUND"), rows, look()._replace(width=None)))
     if any(each.level is Level.FIX for each in findings):

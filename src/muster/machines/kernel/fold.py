@@ -108,6 +108,7 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.MusterStopping: identity_fold.muster_stopping,
     e.MusterStopped: identity_fold.muster_stopped,
     e.ClockJumped: clock.clock_jumped,
+    e.LogRestored: tokens.log_restored,
     e.CommandRefused: _unchanged,
     e.WarningLogged: _unchanged,
     e.WorkInterrupted: turn_fold.work_interrupted,

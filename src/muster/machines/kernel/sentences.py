@@ -348,6 +348,10 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.MusterStopping: _stopping,
     e.MusterStopped: lambda f, t: f"muster stopped: {f.reason}",
     e.ClockJumped: _jumped,
+    e.LogRestored: lambda f, t: (
+        f"the log was restored from a backup of {f.made_at:%Y-%m-%d %H:%M} UTC,"
+        f" made at event {f.backup_seq}; all tokens ended"
+    ),
     e.CommandRefused: _refused,
     e.WarningLogged: lambda f, t: f"warning: {_clip(f.text)}",
     e.SettingsApplied: lambda f, t: f"settings are in force: {_changes(f)}",

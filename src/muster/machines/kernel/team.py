@@ -82,6 +82,7 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.CheckShutdown: shutdown.check_shutdown,
     c.EndMuster: shutdown.end_muster,
     c.ReportClockJump: report_clock_jump,
+    c.RecordRestore: tokens.record_restore,
     c.LogWarning: log_warning,
     c.RecordSettings: record_settings,
     c.RejectSettings: reject_settings,

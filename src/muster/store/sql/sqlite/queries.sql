@@ -3,11 +3,23 @@
 
 -- name: append_events
 -- Append events: one `append_row` per event follows the VALUES.
-INSERT INTO events (seq, type, seat, channel, crc, data) VALUES
+INSERT INTO events (seq, type, seat, channel, crc, data, chain) VALUES
 
 -- name: append_row
 -- One event.
-(?, ?, ?, ?, ?, ?)
+(?, ?, ?, ?, ?, ?, ?)
+
+-- name: last_link
+-- The digest of the newest event in the hash chain; null where it has none.
+SELECT chain FROM events ORDER BY seq DESC LIMIT 1
+
+-- name: read_chain
+-- Every event with its checksum and its digest, to verify the whole log.
+SELECT seq, type, seat, channel, crc, data, chain FROM events ORDER BY seq
+
+-- name: read_unchained
+-- Every event of a log from before the hash chain.
+SELECT seq, type, seat, channel, crc, data, NULL FROM events ORDER BY seq
 
 -- name: read_forwards
 -- A page of the log.

@@ -1,0 +1,52 @@
+"""The hash chain of the log: makes a changed, inserted or removed event evident.
+
+Every event carries a digest of itself and of the digest before it. The digest of the newest event,
+the head, stands for the whole log: two logs with the same head are equal, and a log that once had
+a head still has it at that place, or was rewritten. A person who keeps heads elsewhere, or signs
+them, can prove either. A checksum cannot: whoever rewrites an event computes it anew.
+"""
+
+import re
+from hashlib import blake2b
+from typing import Final, NamedTuple
+
+from muster.errors import Invalid
+
+DIGEST_BYTES: Final = 16
+"""128 bits: nobody finds a second log for a given head."""
+
+UNCHAINED: Final = b""
+"""The digest before the first event of a chain."""
+
+_HEAD: Final = re.compile(r"(\d{1,19}):([0-9a-f]{32})")
+
+
+class LogHead(NamedTuple):
+    """A place in a log, and the digest of everything up to it."""
+
+    seq: int
+    digest: bytes
+
+    def __str__(self) -> str:
+        return f"{self.seq}:{self.digest.hex()}"
+
+
+def row_label(seq: int, kind: str, seat: int | None, channel: str | None) -> bytes:
+    """The columns of an event beside its data, as checksum and chain cover them."""
+    return f"{seq} {kind} {seat} {channel}".encode()
+
+
+def link(before: bytes, label: bytes, data: bytes) -> bytes:
+    """The digest of an event: of the digest before it, its columns and its data."""
+    digest = blake2b(before, digest_size=DIGEST_BYTES)
+    digest.update(label)
+    digest.update(data)
+    return digest.digest()
+
+
+def parse_head(text: str) -> LogHead:
+    """A head as `muster doctor --verify` prints it."""
+    found = _HEAD.fullmatch(text.strip())
+    if found is None:
+        raise Invalid(what="a head", why="is SEQ:DIGEST, as `muster doctor --verify` prints it")
+    return LogHead(int(found[1]), bytes.fromhex(found[2]))
