@@ -81,7 +81,7 @@ class AlreadySummoned(Refused):
 
 
 class NameTaken(Refused):
-    """The name {name!r} belongs to seat {seat}. Choose another."""
+    """The name {name!r} belongs to seat {seat}. Choose another, or rename that agent."""
 
 
 class NameReserved(Refused):

@@ -2582,6 +2582,26 @@ TALKING_TO_EACH = (
         },
     ),
     Promise(
+        "The place of a retired agent in the grid is free for another one, with a seat of its own; "
+        "soul, messages and document of the retired one stay, and it can be brought back.",
+        {
+            "http/routes/test_repair.py": [
+                "test_the_place_of_a_retired_agent_is_taken_by_another_and_both_survive_a_crash",
+            ],
+            "machines/identity/test_places.py": [
+                "test_a_successor_has_the_place_of_a_retired_agent_and_a_seat_of_its_own",
+                "test_a_retired_agent_comes_back_beside_the_grid_and_gets_its_place_when_that_is_free",
+                "test_the_fold_of_the_log_and_a_snapshot_have_the_same_places",
+            ],
+            "machines/teams/test_importing.py": [
+                "test_two_machines_agree_about_a_successor_while_one_has_not_retired_its_predecessor",
+            ],
+            "web/test_team.py": [
+                "test_the_place_of_a_retired_agent_is_summoned_on_the_page_and_its_soul_stays_readable",
+            ],
+        },
+    ),
+    Promise(
         "A template has roles, souls, settings and channels, no private words, and is shown before "
         "it is written; a team begins with it.",
         {

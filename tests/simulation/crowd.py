@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.commands import Command
-from muster.machines.ids import GRID_SEATS, LEAD_SEAT, ChannelId, SessionId
+from muster.machines.identity.places import in_free_seat, occupant
+from muster.machines.ids import GRID_SEATS, LEAD_SEAT, ChannelId, SeatId, SessionId
 from muster.machines.state import Agent, Channel, Team, TurnState
 from muster.machines.vocabulary import Authority, Awaits, JoinRule, RunMode, SpeakerOrder
 
@@ -237,22 +238,35 @@ class Crowd:
         """Births, and reports of the lead; some by an agent that is not the lead."""
         lead = team.agents[LEAD_SEAT]
         session = self._chance.choice((lead.session, lead.session, SessionId("stranger"), None))
-        seat = self._chance.choice(GRID_SEATS)
-        act = self._chance.randrange(3)
+        place = self._chance.choice(GRID_SEATS)
+        here = occupant(team, place)
+        seat = here.seat if here else in_free_seat(team, _placeholder(place)).grid_position
+        act = self._chance.randrange(4)
         if act == 0:
-            places = tuple(
-                e.Placeholder(grid_position=each, color="#aabbcc", gender="woman")
-                for each in GRID_SEATS
-            )
+            places = tuple(map(_placeholder, GRID_SEATS))
             yield c.SummonAgents(placeholders=places, authority=Authority.LEAD)
+        elif act == 3:
+            yield from self._succeed(team, place)
         elif act == 1:
             soul = f"what was written after {team.seq} events"
             profile = e.Profile(name=f"n{seat}", grid_position=seat, individuation_artifact=soul)
             yield c.RegisterAgent(profile=profile, session=session)
         else:
-            listed = self._chance.sample(GRID_SEATS, self._chance.randint(0, len(GRID_SEATS)))
+            seats = sorted(each.seat for each in team.agents.values() if each.place in GRID_SEATS)
+            listed = self._chance.sample(seats, self._chance.randint(0, len(seats)))
             entries = tuple(e.StatusEntry(grid_position=each) for each in listed)
             yield c.ReportStatus(agents=entries, session=session)
+
+    def _succeed(self, team: Team, place: SeatId) -> Iterator[Command]:
+        """A person retires the agent at a place, brings one back, or summons a successor."""
+        there = [each.seat for each in team.agents.values() if each.place == place]
+        act = self._chance.randrange(3)
+        if act == 0:
+            free = in_free_seat(team, _placeholder(place))
+            yield c.SummonAgents(placeholders=(free,), authority=Authority.LEAD, more=True)
+        elif there:
+            seat = self._chance.choice(sorted(there))
+            yield c.RetireAgent(seat=seat) if act == 1 else c.RestoreAgent(seat=seat)
 
     def delegate(self, team: Team) -> Iterator[Command]:
         """A conversation moves on: delegated, passed on, finished, closed."""
@@ -281,3 +295,7 @@ class Crowd:
         yield self._chance.choice(deeds)
         if self._chance.random() < 0.02:
             yield c.EndDelegation()
+
+
+def _placeholder(place: SeatId) -> e.Placeholder:
+    return e.Placeholder(grid_position=place, color="#aabbcc", gender="woman")

@@ -18,7 +18,16 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.commands import Command
 from muster.machines.events import Event
-from muster.machines.ids import GRID_SEATS, LEAD_SEAT, ChannelId, SeatId, SessionId
+from muster.machines.identity.crew import is_shown
+from muster.machines.identity.places import grid_place, in_free_seat, occupant
+from muster.machines.ids import (
+    GRID_SEATS,
+    LEAD_SEAT,
+    SEATS_APART,
+    ChannelId,
+    SeatId,
+    SessionId,
+)
 from muster.machines.kernel import deadlines
 from muster.machines.kernel.invariants import violations
 from muster.machines.kernel.team import ACTOR_RULES, decide
@@ -306,6 +315,57 @@ def agent_space(authority: Authority) -> Space:
     )
 
 
+def place_space(generations: int) -> Space:
+    """One place of the grid under a lead: its agents are retired, succeeded, and brought back."""
+    first = GRID_SEATS[0]
+    asked = e.Placeholder(grid_position=first, color="#c9b1e8", gender="woman")
+
+    def start() -> Team:
+        team = _play(
+            [
+                c.StartMuster(server_session=SessionId("boot"), muster_version="explored"),
+                c.EnrollAgent(name="Julian", authority=Authority.MUSTER, seat=LEAD_SEAT),
+                c.SetDesired(seat=LEAD_SEAT, desired=RunMode.CONTINUOUS, set_by="Ann"),
+            ]
+        )
+        session = team.agents[LEAD_SEAT].session
+        assert session is not None
+        return decide(team, c.ReportSessionStarted(session=session), START, actor="muster").team
+
+    def tries(team: Team) -> Iterator[Command]:
+        lead = team.agents[LEAD_SEAT].session
+        free = in_free_seat(team, asked)
+        if free.grid_position < generations * SEATS_APART:
+            for each in (asked, free):
+                yield c.SummonAgents(placeholders=(each,), authority=Authority.LEAD, more=True)
+        seats = [seat for seat in team.agents if seat != LEAD_SEAT]
+        for seat in seats:
+            profile = e.Profile(name=f"n{seat}", grid_position=seat, individuation_artifact="soul")
+            yield c.RegisterAgent(profile=profile, session=lead)
+            yield c.RetireAgent(seat=seat)
+            yield c.RestoreAgent(seat=seat)
+            yield c.CheckAgent(seat=seat)
+        for listed in ((), seats, seats[-1:]):
+            entries = tuple(e.StatusEntry(grid_position=seat) for seat in listed)
+            yield c.ReportStatus(agents=entries, session=lead)
+
+    return Space(
+        name=f"one place of the grid with up to {generations} agents after another",
+        start=start,
+        tries=tries,
+        key=_place_key,
+    )
+
+
+def _place_key(team: Team) -> Hashable:
+    """The key of a state, which also checks what stands at the place: one agent at most."""
+    agents = [team.agents[seat] for seat in sorted(team.agents)]
+    there = [each for each in agents if is_shown(each) and grid_place(team, each) == GRID_SEATS[0]]
+    assert len(there) <= 1, there
+    assert bool(there) is (occupant(team, GRID_SEATS[0]) is not None)
+    return tuple((_one_agent_key(team, each), each.seat) for each in agents)
+
+
 def _run_tries(team: Team, seat: SeatId) -> Iterator[Command]:
     agent = team.agents.get(seat)
     for desired in RunMode if seat != LEAD_SEAT else _LEAD_MODES:
@@ -507,6 +567,7 @@ SPACES = (
     turn_space(2, 2),
     turn_space(3, 2),
     *(agent_space(authority) for authority in Authority),
+    place_space(3),
     *(task_space(on_call=on_call) for on_call in (True, False)),
     approval_space(),
 )

@@ -368,7 +368,9 @@ if not (Path(__file__).parent / "fixed").exists():
 seat = int(os.environ["MUSTER_SEAT"])
 if seat == 2:
     signal.pause()
-print("[AGENT_REGISTERED] " + json.dumps({"name": f"Nova {seat}", "gridPosition": seat}))
+soul = f"I am number {seat}."
+profile = {"name": f"Nova {seat}", "gridPosition": seat, "individuationArtifact": soul}
+print("[AGENT_REGISTERED] " + json.dumps(profile))
 """
 
 
@@ -407,9 +409,36 @@ def test_an_agent_is_retired_and_brought_back_on_the_page(person: Watched, tmp_p
         page.get_by_role("button", name="Retire…").click()
         page.get_by_role("button", name="Retire Nova 0").click()
         retired = page.locator("retired-list")
-        expect(retired.locator("summary")).to_have_text("Retired agents (1)")
+        expect(retired.locator("summary").first).to_have_text("Retired agents (1)")
         expect(page.locator("agent-card")).to_have_count(0)
-        retired.locator("summary").click()
+        retired.locator("summary").first.click()
         retired.get_by_role("button", name="Bring back Nova 0").click()
         expect(card(page, "Nova 0")).to_be_visible()
         expect(retired).to_be_hidden()
+
+
+def test_the_place_of_a_retired_agent_is_summoned_on_the_page_and_its_soul_stays_readable(
+    person: Watched, tmp_path: Path
+) -> None:
+    births = '[agents."*"]\n' + command(tmp_path, "birth", BIRTH)
+    (tmp_path / "fixed").touch()
+    with live(home_with(tmp_path, births)) as server:
+        page = person.signed_in(server)
+        with asker(server, server.token) as operator:
+            operator.post("/api/agents/summon", {"seats": [0, 1]}, 201)
+            expect(card(page, "Nova 0").locator(".run")).to_have_text("IDLE")
+            operator.delete("/api/agents/Nova 0")
+            vacancy = page.get_by_role("button", name="Summon an agent to place 0")
+            vacancy.click()
+            first = page.locator(".nine > :first-child")
+            expect(first).to_contain_text("Nova 1000")
+            expect(first.locator(".run")).to_have_text("IDLE")
+            retired = page.locator("retired-list")
+            retired.locator("summary").first.click()
+            retired.locator("li summary").click()
+            expect(retired).to_contain_text("I am number 0.")
+            retired.get_by_role("button", name="Bring back Nova 0").click()
+            expect(page.locator(".roster agent-card")).to_contain_text("Nova 0")
+            expect(first).to_contain_text("Nova 1000")
+            operator.delete("/api/agents/Nova 1000")
+            expect(first).to_contain_text("Nova 0")

@@ -195,5 +195,12 @@ NAMES: Final = frozenset(character.name for character in ALL)
 
 
 def in_seat(seat: int) -> Character:
-    """The character in a seat."""
-    return next(character for character in ALL if character.seat == seat)
+    """The character in a seat; an understudy in a seat that the cast does not have."""
+    known = (character for character in ALL if character.seat == seat)
+    return next(known, None) or _understudy(seat)
+
+
+def _understudy(seat: int) -> Character:
+    """The character of an agent that is summoned to the place of a retired one."""
+    soul = "I am an understudy. I came when another one had left, and I learn the part."
+    return Character(seat=seat, name=f"Robin {seat}", does="stand in for one who left", soul=soul)

@@ -40,6 +40,7 @@ from muster.http.mcp.desk import McpDesk
 from muster.http.stream import EventStream, Streams
 from muster.http.waiting import LongPolls
 from muster.machines.commands import Command
+from muster.machines.identity.crew import retired_as
 from muster.machines.ids import SeatId, name_key
 from muster.machines.keys import is_same_request, with_digest
 from muster.machines.state import Agent, Team
@@ -146,13 +147,17 @@ class ApiCall:
         return self.access.shown(self.muster.team)
 
     def agent(self, name: str) -> Agent:
-        """The agent with this name, or with this document (`agent-identity:9`) if it has none."""
+        """The agent with this name, or with this document (`agent-identity:9`) if it has none.
+
+        A retired agent is found by its name until another one takes it. The machine refuses every
+        command about it but the one that brings it back.
+        """
         team = self.team
         seat = team.names.get(name_key(name))
         if seat is None and name.startswith(_DOCUMENT):
             seat = _seat(name.removeprefix(_DOCUMENT))
         found = None if seat is None else team.agents.get(seat)
-        found = found or self._renamed_caller(name)
+        found = found or self._renamed_caller(name) or retired_as(team, name)
         if found is None:
             raise NotFound(kind="agent", name=name)
         return found

@@ -7,7 +7,7 @@ has a few seconds to report, and only unconfirmed agents are woken.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 from xml.sax.saxutils import quoteattr
 
@@ -19,8 +19,8 @@ from muster.errors import NobodyToSummon
 from muster.machines.commands import SendMessage, SetDesired, SummonAgents, WakeAgents
 from muster.machines.documents import WakeText
 from muster.machines.events import AgentStatus
-from muster.machines.identity.crew import is_shown
 from muster.machines.identity.palette import appearance
+from muster.machines.identity.places import in_free_seat, occupant
 from muster.machines.identity.wake_orders import WAKE
 from muster.machines.ids import SeatId
 from muster.machines.state import Agent, Status, Team
@@ -68,13 +68,18 @@ async def summon(
 
 
 def _places(muster: Muster, seats: Sequence[SeatId]) -> tuple[Placeholder, ...]:
-    """The named seats with their looks; or every seat of the plan that no agent has."""
+    """The named seats with their looks; or every place of the plan that no agent has."""
+    team = muster.team
     plan = {place.grid_position: place for place in muster.births.places}
-    if seats:
-        return tuple(plan.get(seat) or appearance(seat) for seat in seats)
-    agents = muster.team.agents
-    taken = {seat for seat, agent in agents.items() if is_shown(agent) or agent.retired}
-    return tuple(place for seat, place in plan.items() if seat not in taken)
+    free = (place for place in plan if occupant(team, place) is None)
+    return tuple(_looks(team, plan, seat) for seat in (seats or free))
+
+
+def _looks(team: Team, plan: Mapping[SeatId, Placeholder], seat: SeatId) -> Placeholder:
+    """A seat as it is prepared. That of a successor has the looks of its place."""
+    known = team.agents.get(seat)
+    place = seat if known is None else known.place
+    return in_free_seat(team, plan.get(place) or appearance(place))
 
 
 def _birth_list(places: Sequence[Placeholder]) -> str:

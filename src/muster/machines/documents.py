@@ -36,6 +36,9 @@ class AgentDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
     color: str
     gender: str
     grid_position: SeatId
+    place: SeatId | None = None
+    """The place in the grid that it took after a retired agent, whose seat that is."""
+
     face_variant: FaceVariant | None = None
     last_alive_at: datetime | None = None
     last_session_id: SessionId | None = None

@@ -290,7 +290,7 @@ class AgentEnabled(Fact, frozen=True, kw_only=True):
 
 
 class AgentRetired(Fact, frozen=True, kw_only=True):
-    """An agent was retired: its name is free, and it never connects again."""
+    """An agent was retired: its name and its place in the grid are free, and nothing runs it."""
 
     seat: SeatId
     reason: str = ""

@@ -4,7 +4,8 @@ import unicodedata
 from typing import Final, NewType
 
 SeatId = NewType("SeatId", int)
-"""A permanent place in a team: 0-8 is the grid, from 9 on the seats of agents that enrol."""
+"""A permanent place in a team: 0-8 is the grid, from 9 on the seats of agents that enrol. The
+successor of a retired agent in the grid has a seat beyond it: see `identity/places.py`."""
 
 ChannelId = NewType("ChannelId", str)
 ConversationId = NewType("ConversationId", str)
@@ -14,6 +15,8 @@ SessionId = NewType("SessionId", str)
 LEAD_SEAT: Final = SeatId(4)
 GRID_SEATS: Final = tuple(SeatId(seat) for seat in range(9) if seat != LEAD_SEAT)
 FIRST_ENROLLED_SEAT: Final = SeatId(9)
+SEATS_APART: Final = 1000
+"""How far apart the seats of one place in the grid are: 3, 1003, 2003, ..."""
 
 _AGENT: Final = "agent:"
 _PERSON: Final = "person:"

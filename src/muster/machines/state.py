@@ -265,6 +265,9 @@ class Agent(Record, frozen=True, kw_only=True):
     """An agent in its seat."""
 
     seat: SeatId
+    successor_at: SeatId | None = None
+    """The place in the grid that it took after a retired agent, whose seat that is."""
+
     status: Status = Status.NONE
     authority: Authority = Authority.SELF
     name: str | None = None
@@ -411,6 +414,11 @@ class Agent(Record, frozen=True, kw_only=True):
     def id(self) -> str:
         """The agent's id in the log: its name, or its document id while it has no name."""
         return self.name or document_id(self.seat)
+
+    @property
+    def place(self) -> SeatId:
+        """Its place: the seat, or the place in the grid that it took after a retired agent."""
+        return self.seat if self.successor_at is None else self.successor_at
 
     @property
     def folder_name(self) -> str:
@@ -902,6 +910,9 @@ class Team(Record, frozen=True, kw_only=True):
     """The agents whose policy has `after`: few, and asked for whenever an agent is up."""
 
     next_seat: SeatId = FIRST_ENROLLED_SEAT
+    newest_at: Mapping[SeatId, SeatId] = {}
+    """The newest seat of each place in the grid where a retired agent has a successor."""
+
     channels: Mapping[ChannelId, Channel] = {}
     private: tuple[ChannelId, ...] = ()
     """The channels that only their members and operators read."""

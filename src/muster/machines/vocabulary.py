@@ -62,6 +62,9 @@ class Placeholder(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     role: str = ""
     """The role of the agent in the team; empty where it decides."""
 
+    place: SeatId | None = None
+    """The place in the grid that it takes after a retired agent, whose seat that is."""
+
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The identity that a registration brings. Written in full: readers need no defaults."""

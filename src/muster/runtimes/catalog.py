@@ -63,7 +63,7 @@ class RuntimeCatalog:
         lead = hosting_lead(self._in_force.current) if agent.hosted and own is None else None
         if lead is not None:
             return known.get(name_key(lead))  # it is run as its lead is
-        return own or (known.get(ANYBODY) if agent.seat in GRID_SEATS else None)
+        return own or (known.get(ANYBODY) if agent.place in GRID_SEATS else None)
 
     def _runtimes(self) -> Mapping[str, ports.Runtime]:
         current = self._in_force.current

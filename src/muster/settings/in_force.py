@@ -158,7 +158,7 @@ def table_of(settings: Settings, agent: Agent) -> AgentSettings:
     lead = hosting_lead(settings) if agent.hosted and own is None else None
     if lead is not None:
         return settings.agents[lead]
-    usual = by_key.get(ANYBODY) if agent.seat in GRID_SEATS else None
+    usual = by_key.get(ANYBODY) if agent.place in GRID_SEATS else None
     return own or usual or AgentSettings()
 
 

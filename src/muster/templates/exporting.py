@@ -12,7 +12,8 @@ from typing import Any, Final, NamedTuple, cast
 
 import msgspec
 
-from muster.machines.ids import GRID_SEATS, LEAD_SEAT, name_key
+from muster.machines.identity.places import grid_place
+from muster.machines.ids import LEAD_SEAT, name_key
 from muster.machines.state import Agent, Channel, Status, Team
 from muster.machines.vocabulary import Authority, SpeakerOrder, TurnConfig
 from muster.settings.agents import AGENTS, ANYBODY, PATHS
@@ -90,8 +91,9 @@ class _Exporter:
 
     def _born(self, agent: Agent, base: _Data) -> _Data:
         table = self._cleaned(agent.id, base)
-        if agent.seat in GRID_SEATS:
-            table["seat"] = int(agent.seat)
+        place = grid_place(self._team, agent)
+        if place is not None:
+            table["seat"] = int(place)
         if agent.role:
             table["description"] = self._text(agent.role)
         return self._with_soul(table, agent.soul)

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from muster.machines.identity.crew import is_shown, is_summoned, sleepers
+from muster.machines.identity.places import grid_place
 from muster.machines.identity.wake_orders import is_being_woken
 from muster.machines.ids import LEAD_SEAT, SessionId
 from muster.machines.state import Agent, Channel, Status, Team
@@ -96,6 +97,7 @@ def view_agent(team: Team, agent: Agent, now: datetime, *, whole: bool = False) 
     """An agent's state, and with `whole` also its document."""
     return AgentView(
         seat=agent.seat,
+        place=grid_place(team, agent),
         name=agent.name,
         status=team.shown_status(agent),
         authority=agent.authority,

@@ -194,6 +194,7 @@ class Store {
     if (WHOLE.has(event.type)) this.#whole = true;
     // an agent that has left is in no answer about its seat
     if (event.type.startsWith("settings_") || event.type === "agent_retired") this.#whole = true;
+    if (event.type === "agent_restored") this.#whole = true; // another agent may have its place
     if (Number.isInteger(event.seat)) this.#seats.add(event.seat);
     for (const seat of event.seats ?? []) this.#seats.add(seat);
     for (const each of [...(event.placeholders ?? []), event.agent, ...listed(event.agents)]) {

@@ -47,6 +47,53 @@ def test_a_summoned_agent_is_retired_and_brought_back_with_its_soul(tmp_path: Pa
     assert document["individuationArtifact"] == "I am Nova."
 
 
+SOMEBODY = """#!/bin/sh
+cat > "told-$MUSTER_SEAT.txt"
+case "$MUSTER_AGENT" in
+    agent-identity:*)
+        soul='"individuationArtifact"'
+        printf '[AGENT_REGISTERED] {"name": "Nova %s", "gridPosition": %s, %s: "I am %s."}' \\
+            $MUSTER_SEAT $MUSTER_SEAT $soul $MUSTER_SEAT
+        echo ;;
+    *) echo "good morning of $MUSTER_SEAT" ;;
+esac
+"""
+
+
+def test_the_place_of_a_retired_agent_is_taken_by_another_and_both_survive_a_crash(
+    tmp_path: Path,
+) -> None:
+    home = tmp_path / ".muster"
+    home.mkdir()
+    (tmp_path / "somebody.sh").write_text(SOMEBODY)
+    (home / "muster.toml").write_text('[agents."*"]\ncommand = ["sh", "somebody.sh"]\n')
+    with live(home) as server, a_scene(server) as scene:
+        done(home, "summon", "--seat", "3")
+        scene.until(lambda event: bool(event["type"] == "session_end"))
+        scene.post("/api/send", {"message": "hello", "targetAgent": "Nova 3"})
+        done(home, "wake", "Nova 3")
+        scene.until(lambda event: bool(event["type"] == "agent_message"))
+        done(home, "agent", "retire", "Nova 3")
+        scene.until(lambda event: bool(event["type"] == "agent_retired"))
+        assert "seats 1003 (at place 3)" in done(home, "summon", "--seat", "3")
+        scene.until(lambda event: bool(event.get("agent", {}).get("gridPosition") == 1003))
+        server.process.kill()
+    told = tmp_path / "told-1003.txt"
+    assert "hello" not in told.read_text()
+    with live(home) as server, a_scene(server) as scene:
+        assert done(home, "soul", "Nova 3") == "I am 3.\n"
+        assert "good morning of 3" in done(home, "transcript", "Nova 3")
+        assert done(home, "transcript", "Nova 1003") == ""
+        refused = muster("send", "--to", "Nova 3", "hi", "--home", str(home))
+        assert "'Nova 3' is retired" in refused.stderr
+        places = {each["name"]: each.get("place") for each in scene.get("/api/agents")["agents"]}
+        assert places == {"Nova 1003": 3}
+        done(home, "agent", "restore", "Nova 3")
+        places = {each["name"]: each.get("place") for each in scene.get("/api/agents")["agents"]}
+        assert places == {"Nova 3": None, "Nova 1003": 3}
+        assert "consistent" in done(home, "doctor")
+
+
 def test_an_agent_that_connects_by_itself_is_brought_back_without_a_token(tmp_path: Path) -> None:
     with live(tmp_path) as server, a_scene(server) as scene:
         done(tmp_path, "agent", "register", "pm")

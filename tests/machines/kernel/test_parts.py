@@ -269,6 +269,8 @@ def broken_teams() -> dict[str, Team]:
         ),
         "retired, but its name is not free": agent(replace(pm, retired=True)),
         "retired, but has a session": agent(replace(lyra, retired=True)),
+        "which does not know it": agent(replace(pm, successor_at=SeatId(0))),
+        "would get the seat of 'pm'": replace(team, next_seat=pm.seat),
         "the private channels are []": replace(team, private=(REVIEWS,)),
         "is ada in session None": _conversing(team, state="ada"),
     }

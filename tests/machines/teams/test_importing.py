@@ -7,9 +7,13 @@ import pytest
 from hypothesis import given
 from msgspec.structs import replace
 
+from muster.errors import Invalid
+from muster.limits import HATCHING_SECONDS
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.documents import AgentDocument, MessageCopy
+from muster.machines.identity.palette import appearance
+from muster.machines.identity.places import in_free_seat
 from muster.machines.ids import LEAD_SEAT, SeatId
 from muster.machines.kernel import deadlines
 from muster.machines.kernel.fold import evolve
@@ -27,7 +31,7 @@ from muster.machines.teams.papers import (
     parse_message,
 )
 from muster.machines.vocabulary import Authority, RunMode
-from tests.machines.identity import test_identity
+from tests.machines.identity import test_identity, test_places
 from tests.machines.scene import REVIEWS, Scene, facts
 from tests.machines.teams.papers import at, hatching, paper, said, teams
 
@@ -342,3 +346,45 @@ def test_a_message_without_an_id_gets_one_from_its_content_and_its_thread_from_i
     assert sorted(seats, key=str) == [LYRA, LYRA, None]
     again = tuple(map(parse_message, (one, to_it, to_lead)))
     assert scene.do(take_in(paper(0), messages=again)) == []
+
+
+# ── successors of retired agents ──────────────────────────────────────────────────────────────────
+
+
+def test_two_machines_agree_about_a_successor_while_one_has_not_retired_its_predecessor() -> None:
+    one, other = test_places.succeeded(), test_identity.led()
+    other.do(take_in(paper(0, "Lyra", born=0)))
+    for scene in (one, other):
+        scene.later(HATCHING_SECONDS)
+    shown = [each for each in documents(one) if each.name == "Nova"]
+    other.do(take_in(*shown))
+    nova = other.agent("Nova")
+    assert (nova.seat, nova.place, nova.authority) == (test_places.NEXT, LYRA, Authority.LEAD)
+    assert [each.name for each in documents(other) if each.name] == ["Lyra", "Nova"]
+    before = one.team.agents
+    one.do(take_in(*documents(other)))
+    assert one.team.agents == before  # Lyra is retired there, Nova is the same
+    assert in_free_seat(other.team, appearance(LYRA)).grid_position == test_places.NEXT
+
+
+def test_an_imported_successor_is_one_of_the_crew_and_keeps_no_local_name() -> None:
+    scene = Scene()
+    nova = replace(paper(1000, "Nova", born=5), place=LYRA)
+    scene.do(take_in(nova))
+    assert scene.agent("Nova").authority is Authority.MUSTER
+    assert scene.team.next_seat == 9  # agents that enrol are numbered as before
+    scene.do(take_in(replace(nova, name="Mira", created_at=at(-1))))  # an older self of that seat
+    assert scene.agent("Mira").place == LYRA
+
+
+@pytest.mark.parametrize(
+    ("seat", "place"), [(1003, 0), (1004, 4), (9, 0), (3, 0), (2009, 9), (0, -1000)]
+)
+def test_a_place_that_does_not_belong_to_the_seat_is_refused(seat: int, place: int) -> None:
+    with pytest.raises(Invalid, match="place"):
+        parse_document(LooseDocument(grid_position=seat, place=place, name="Nova"))
+
+
+def test_the_place_of_a_seat_in_the_grid_is_the_seat() -> None:
+    assert parse_document(LooseDocument(grid_position=3, place=3, name="Nova")).place is None
+    assert parse_document(LooseDocument(grid_position=2003, place=3, name="Nova")).place == 3

@@ -203,7 +203,7 @@ ROWS = {
         lambda: rebooted(connected()), "UNKNOWN: not confirmed since muster started"
     ),
     "shut out": Row(shut_out, "NOT CONNECTED: disabled", ("Enable",)),
-    "retired": Row(retired, "RETIRED: never connects again"),
+    "retired": Row(retired, "RETIRED: nothing runs it until it is brought back"),
     # a loop that follows its state file
     "new loop": Row(lambda: following(PAUSE, PAUSE), "IDLE: never started", (START_IT,), ONE_SHOTS),
     "not taken up": Row(

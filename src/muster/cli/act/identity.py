@@ -12,7 +12,7 @@ from muster.cli.acting import print_json, server
 from muster.cli.options import Function, home_option, json_option
 from muster.cli.render import clean, count
 from muster.limits import SEAT_MAX
-from muster.views.answers.agents import Called
+from muster.views.answers.agents import AgentView, Called
 
 
 def _options(function: Function) -> Function:
@@ -80,7 +80,13 @@ def _print(called: Called, as_json: bool, said: str) -> None:
 
 
 def _seats(called: Called) -> str:
-    return "seats " + ", ".join(str(agent.seat) for agent in called.agents)
+    return "seats " + ", ".join(map(_seat, called.agents))
+
+
+def _seat(agent: AgentView) -> str:
+    """A seat, with its place in the grid where that has another number."""
+    moved = agent.place is not None and agent.place != agent.seat
+    return f"{agent.seat} (at place {agent.place})" if moved else str(agent.seat)
 
 
 def _names(called: Called) -> str:

@@ -27,8 +27,8 @@ from muster.machines.commands import (
     RetireAgent,
 )
 from muster.machines.events import AgentDismissed, AgentRetired
-from muster.machines.ids import ChannelId, SeatId, name_key
-from muster.machines.state import Agent, Status, Team, TurnState
+from muster.machines.ids import ChannelId, SeatId
+from muster.machines.state import Agent, Status, TurnState
 from muster.machines.vocabulary import Authority, Role, RunMode, Usage
 from muster.views.agents import view_agent, view_agents
 from muster.views.answers import Recorded
@@ -131,19 +131,9 @@ async def retire_agent(call: ApiCall, name: str) -> AgentView:
 @route("POST", "/api/agents/{name}/restore", may=OPERATOR)
 async def restore_agent(call: ApiCall, name: str) -> AgentView:
     """Bring a retired agent back to its seat, paused, with its name, soul and history."""
-    seat = _retired_seat(call.team, name)
-    agent = call.agent(name) if seat is None else call.team.agent(seat)
-    await call.send(RestoreAgent(seat=agent.seat))
-    return _view(call, call.team.agent(agent.seat))
-
-
-def _retired_seat(team: Team, name: str) -> SeatId | None:
-    """The seat of the agent of this name that was retired, the last one if there are several."""
-    key = name_key(name)
-    if key in team.names:
-        return None
-    retired = (each for each in team.agents.values() if each.retired)
-    return max((each.seat for each in retired if name_key(each.id) == key), default=None)
+    seat = call.agent(name).seat
+    await call.send(RestoreAgent(seat=seat))
+    return _view(call, call.team.agent(seat))
 
 
 # ── usage ─────────────────────────────────────────────────────────────────────────────────────────

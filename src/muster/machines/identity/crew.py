@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from muster.errors import ConnectsByItself, Disabled, OnCall, Refused
-from muster.machines.ids import LEAD_SEAT
+from muster.machines.ids import LEAD_SEAT, name_key
 from muster.machines.state import Agent, Status, Team
 from muster.machines.vocabulary import Authority
 
@@ -25,6 +25,16 @@ def is_summoned(agent: Agent) -> bool:
     """Whether an agent was born by a summon or by its lead, and is not the lead itself."""
     by_summon = agent.authority in (Authority.LEAD, Authority.MUSTER) and not agent.enrolled
     return by_summon and agent.seat != LEAD_SEAT
+
+
+def retired_as(team: Team, name: str) -> Agent | None:
+    """The retired agent that had a name, the last one of several; None if another one has it."""
+    key = name_key(name)
+    if key in team.names:
+        return None
+    retired = (each for each in team.agents.values() if each.retired)
+    named = (each for each in retired if name_key(each.id) == key)
+    return max(named, key=lambda each: each.seat, default=None)
 
 
 def cannot_wake(agent: Agent) -> Refused | None:

@@ -32,6 +32,7 @@ from muster.machines.events import Fact
 from muster.machines.identity.crew import is_shown, is_summoned
 from muster.machines.identity.loops import WRITTEN, expire_evidence, renew_evidence
 from muster.machines.identity.membership import dismissal, stop_dismissed
+from muster.machines.identity.places import free_seat, in_free_seat, occupant
 from muster.machines.ids import FIRST_ENROLLED_SEAT, LEAD_SEAT, SeatId, SessionId, document_id
 from muster.machines.names import check_agent_name, check_seat
 from muster.machines.state import Agent, Status, Team
@@ -101,8 +102,11 @@ def _check_free(team: Team, place: Placeholder, authority: Authority) -> None:
     if place.name:
         check_agent_name(team, place.name, seat)
     agent = team.agents.get(seat)
-    if agent is not None and is_shown(agent):
-        raise SeatTaken(seat=seat, name=agent.id, status=agent.status)
+    there = occupant(team, seat if place.place is None else place.place)
+    if there is not None:
+        raise SeatTaken(seat=there.seat, name=there.id, status=there.status)
+    if in_free_seat(team, place) != place:
+        raise Invalid(what=f"seat {seat}", why="is not the next one at its place; summon again")
     if agent is not None and agent.session and agent.authority is not authority:
         raise WrongState(act="summon", name=agent.id, state="still in a session; stop it first")
 
@@ -115,7 +119,7 @@ def _tell_lead(team: Team, text: str) -> Iterator[Fact]:
 
 def enroll_agent(team: Team, command: c.EnrollAgent, now: datetime) -> Iterator[Fact]:
     check_agent_name(team, command.name)
-    seat = _free_seat(team) if command.seat is None else command.seat
+    seat = free_seat(team) if command.seat is None else command.seat
     check_seat(seat)
     found = team.agents.get(seat)
     if found is not None:
@@ -133,14 +137,6 @@ def enroll_agent(team: Team, command: c.EnrollAgent, now: datetime) -> Iterator[
         unasked=command.unasked,
     )
     yield move(Agent(seat=seat, name=command.name), "enrolled")
-
-
-def _free_seat(team: Team) -> SeatId:
-    """The seat after the last one, or the first free one if the last possible seat is taken."""
-    if team.next_seat <= limits.SEAT_MAX:
-        return team.next_seat
-    seats = range(FIRST_ENROLLED_SEAT, limits.SEAT_MAX + 1)
-    return SeatId(next((seat for seat in seats if seat not in team.agents), team.next_seat))
 
 
 def configure_agent(team: Team, command: c.ConfigureAgent, now: datetime) -> Iterator[Fact]:
@@ -342,7 +338,7 @@ def retire_agent(team: Team, command: c.RetireAgent, now: datetime) -> Sequence[
     if _sleeps_in_lead(agent):
         return (e.AgentRetired(seat=agent.seat, reason=command.reason),)
     why = _NOT_RETIRED.get(agent.authority)
-    if why is None and agent.seat < FIRST_ENROLLED_SEAT:
+    if why is None and agent.place < FIRST_ENROLLED_SEAT:
         why = "its seat is one of the grid, which keeps its agent"
     if why is not None:
         remedy = f"`muster agent disable {agent.id}` stops it for now."

@@ -8,6 +8,7 @@ from muster.machines.bounds import in_utc
 from muster.machines.documents import WakeCheck
 from muster.machines.events import Event
 from muster.machines.identity.loops import WRITTEN
+from muster.machines.identity.places import note_seat
 from muster.machines.ids import SeatId, SessionId, is_person, name_key
 from muster.machines.maps import drop, put
 from muster.machines.run_control.fold import initial_run
@@ -54,6 +55,7 @@ def agents_summoned(team: Team, event: Event, fact: e.AgentsSummoned) -> Team:
             seat,
             Agent(
                 seat=seat,
+                successor_at=placeholder.place,
                 status=before.status if before else Status.NONE,
                 authority=fact.authority,
                 color=placeholder.color,
@@ -68,7 +70,7 @@ def agents_summoned(team: Team, event: Event, fact: e.AgentsSummoned) -> Team:
                 disabled=before is not None and before.disabled,
             ),
         )
-        team = replace(team, next_seat=max(team.next_seat, SeatId(seat + 1)))
+        team = note_seat(team, seat, placeholder.place)
     return replace(team, agents=agents)
 
 
@@ -88,8 +90,7 @@ def agent_enrolled(team: Team, event: Event, fact: e.AgentEnrolled) -> Team:
         folder=_free_folder(team, name, seat),
     )
     names = put(team.names, name_key(name), seat)
-    team = replace(team, names=names, next_seat=max(team.next_seat, SeatId(seat + 1)))
-    return _with(team, agent)
+    return _with(note_seat(replace(team, names=names), seat, None), agent)
 
 
 def _free_folder(team: Team, name: str, seat: SeatId) -> str:
@@ -122,7 +123,7 @@ def agent_registered(team: Team, event: Event, fact: e.AgentRegistered) -> Team:
         hatch_until=None,
     )
     names = put(team.names, name_key(profile.name), seat)
-    team = replace(team, names=names, next_seat=max(team.next_seat, SeatId(seat + 1)))
+    team = note_seat(replace(team, names=names), seat, agent.successor_at)
     return _join_lead_session(_with(team, agent), seat, fact.session)
 
 

@@ -16,6 +16,7 @@ from muster.machines.commands import Command
 from muster.machines.delegation.decide import in_order
 from muster.machines.events import Event, Fact, StateTransition
 from muster.machines.identity.membership import LEAVING
+from muster.machines.identity.places import free_seat
 from muster.machines.identity.wakes import is_asked
 from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId, is_person, name_key
 from muster.machines.run_control.live import between_sessions
@@ -366,7 +367,7 @@ def _handed(team: Team, event: Event, fact: StateTransition) -> Iterator[Command
         return
     seat = team.names.get(name_key(fact.target))
     if seat is None:
-        seat = team.next_seat
+        seat = free_seat(team)
         yield c.EnrollAgent(name=fact.target, authority=Authority.MUSTER, seat=seat, on_call=True)
     yield c.StartSession(seat=seat, trigger="task", task=fact.conversation, until=fact.until)
 

@@ -43,6 +43,7 @@ def _of_agent(team: Team, agent: Agent) -> Iterator[str]:
         yield f"{who} holds {turns} turns, more than {agent.max_turns}"
     if agent.retired:
         yield from _of_retired(team, agent)
+    yield from _of_place(team, agent)
     if len(set(agent.channels)) < len(agent.channels):
         yield f"{who} is in the same channel twice"
     if agent.status is Status.HATCHING and agent.name is not None:
@@ -53,6 +54,15 @@ def _of_agent(team: Team, agent: Agent) -> Iterator[str]:
         drain = team.channels[channel].drain
         if drain is None or drain.seat != agent.seat:
             yield f"{who} has no work to stop in {channel!r}"
+
+
+def _of_place(team: Team, agent: Agent) -> Iterator[str]:
+    """A successor is known at its place, and no agent that enrols gets a seat that is taken."""
+    place = agent.successor_at
+    if place is not None and team.newest_at.get(place, place) < agent.seat:
+        yield f"agent {agent.id!r} is a successor at place {place}, which does not know it"
+    if agent.seat >= team.next_seat and place is None:
+        yield f"the next agent that enrols would get the seat of {agent.id!r}"
 
 
 def _of_retired(team: Team, agent: Agent) -> Iterator[str]:

@@ -19,6 +19,7 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.documents import AgentDocument, MessageCopy
 from muster.machines.events import Event, Fact
+from muster.machines.identity.places import note_seat
 from muster.machines.ids import FIRST_ENROLLED_SEAT, LEAD_SEAT, SeatId, name_key
 from muster.machines.maps import drop, put
 from muster.machines.names import check_agent_name
@@ -108,7 +109,7 @@ def _keeps_name(team: Team, agent: Agent) -> bool:
     if agent.seat == LEAD_SEAT or _is_held(team, agent.seat):
         return True
     came = agent.chosen_name is not None and agent.authority is Authority.SELF
-    return agent.seat >= FIRST_ENROLLED_SEAT and not came
+    return agent.place >= FIRST_ENROLLED_SEAT and not came
 
 
 def _is_about(document: AgentDocument, name: str | None) -> bool:
@@ -121,15 +122,16 @@ def _stored_document(team: Team, document: AgentDocument) -> AgentDocument:
     agent = team.agents.get(document.grid_position)
     if document.status is not Status.ALIVE or (agent and agent.status is Status.ALIVE):
         return document
-    authority = agent.authority if agent else _authority(team, document.grid_position)
+    own = Authority.MUSTER if team.lead is None else Authority.LEAD
+    authority = agent.authority if agent else _authority(document, own)
     may_be = authority is Authority.LEAD and not (agent and agent.channels)
     return document if may_be else replace(document, status=Status.SLEEPING)
 
 
-def _authority(team: Team, seat: SeatId) -> Authority:
-    if seat >= FIRST_ENROLLED_SEAT:
-        return Authority.SELF
-    return Authority.MUSTER if team.lead is None else Authority.LEAD
+def _authority(document: AgentDocument, in_grid: Authority) -> Authority:
+    """The authority over a new agent: that of the grid, or the agent itself."""
+    off_grid = document.place is None and document.grid_position >= FIRST_ENROLLED_SEAT
+    return Authority.SELF if off_grid else in_grid
 
 
 def _differs(team: Team, document: AgentDocument) -> bool:
@@ -219,17 +221,15 @@ def documents_imported(team: Team, event: Event, fact: e.DocumentsImported) -> T
             names = drop(names, name_key(before.name))
     for document in fact.documents:
         seat = document.grid_position
-        own = Authority.SELF if seat >= FIRST_ENROLLED_SEAT else fact.authority
-        before = agents.get(seat) or _newcomer(document, own)
+        before = agents.get(seat) or _newcomer(document, _authority(document, fact.authority))
         agents = put(agents, seat, _update_agent(before, document, event))
         if document.name is not None:
             names = put(names, name_key(document.name), seat)
-    last = max((document.grid_position + 1 for document in fact.documents), default=0)
+        team = note_seat(team, seat, document.place)
     imported = team.imported
     for document in fact.lost:
         imported = put(imported, _digest(document), event.seq)
-    next_seat = max(team.next_seat, SeatId(last))
-    return replace(team, agents=agents, names=names, next_seat=next_seat, imported=imported)
+    return replace(team, agents=agents, names=names, imported=imported)
 
 
 def _newcomer(document: AgentDocument, authority: Authority) -> Agent:
@@ -246,6 +246,7 @@ def _update_agent(agent: Agent, document: AgentDocument, event: Event) -> Agent:
     moved = document.status is not agent.status
     agent = replace(
         agent,
+        successor_at=document.place,
         status=document.status,
         name=document.name,
         chosen_name=document.chosen_name or (agent.chosen_name and document.name),

@@ -80,6 +80,7 @@ def self_order(document: AgentDocument) -> tuple[bool, bool, timedelta, tuple[st
     rest = (
         *(document.name or "", document.individuation_artifact or "", document.color),
         *(document.color_name or "", document.gender, face.eyes, face.mouth),
+        str(document.place or ""),
     )
     return not named, not document.individuation_artifact, first, rest
 

@@ -14,7 +14,7 @@ from muster import limits
 from muster.errors import Invalid
 from muster.machines.bounds import as_moment, check_looks, check_soul
 from muster.machines.documents import AgentDocument, MessageCopy
-from muster.machines.ids import ChannelId, SeatId, SessionId, document_id
+from muster.machines.ids import GRID_SEATS, SEATS_APART, ChannelId, SeatId, SessionId, document_id
 from muster.machines.names import check_plain, check_seat
 from muster.machines.state import Agent, Status
 from muster.machines.vocabulary import FaceVariant
@@ -41,6 +41,7 @@ class LooseDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     color: str | None = None
     gender: str | None = None
     grid_position: int | None = None
+    place: int | None = None
     face_variant: FaceVariant | None = None
     last_alive_at: datetime | None = None
     last_session_id: str | None = None
@@ -77,6 +78,7 @@ def document_of(agent: Agent) -> AgentDocument:
         color=agent.color,
         gender=agent.gender,
         grid_position=agent.seat,
+        place=agent.successor_at,
         face_variant=agent.face_variant if named else None,
         last_alive_at=agent.last_alive_at,
         last_session_id=agent.last_session_id,
@@ -111,6 +113,7 @@ def parse_document(loose: LooseDocument) -> AgentDocument:
         color=loose.color or "",
         gender=loose.gender or "",
         grid_position=seat,
+        place=_place(loose, seat, what),
         face_variant=(loose.face_variant or FaceVariant()) if born else None,
         last_alive_at=as_moment(loose.last_alive_at, what) if born else None,
         last_session_id=SessionId(loose.last_session_id)
@@ -132,6 +135,18 @@ def _seat(loose: LooseDocument) -> SeatId:
     if other:  # an id of another form is that of an older version, and is replaced
         raise Invalid(what=f"the document {loose.id!r}", why=f"is not that of seat {seat}")
     return SeatId(seat)
+
+
+def _place(loose: LooseDocument, seat: SeatId, what: str) -> SeatId | None:
+    """The place in the grid of a seat beyond it, where the document names one."""
+    place = None if loose.place is None or loose.place == seat else SeatId(loose.place)
+    if place is not None and not (
+        place in GRID_SEATS and seat > place and seat % SEATS_APART == place
+    ):
+        raise Invalid(
+            what=what, why=f"has the place {loose.place}, which is not one of seat {seat}"
+        )
+    return place
 
 
 def _status(loose: LooseDocument, what: str) -> Status:

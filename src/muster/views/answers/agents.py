@@ -210,7 +210,6 @@ class Badge(View, frozen=True, kw_only=True):
 
     status: BadgeWord
     group: RosterGroup
-
     color: str
     line: str = ""
     """The meaning of the word now, in a few words."""
@@ -236,6 +235,7 @@ class AgentView(View, frozen=True, kw_only=True):
     """An agent in its seat."""
 
     seat: SeatId
+    place: SeatId | None = None  # in the grid of nine; none beside it
     name: str | None
     status: Status
     authority: Authority
@@ -284,7 +284,7 @@ class AgentView(View, frozen=True, kw_only=True):
     """All usage ever; null where there is none."""
 
     retired: bool = False
-    """Whether it was retired: it never connects again, and its name may be another agent's."""
+    """Whether it was retired: nothing runs it, and its name may be another agent's."""
 
     role: str = ""
     """The role that the agent was summoned for, where its seat has one."""

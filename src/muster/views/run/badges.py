@@ -83,7 +83,7 @@ def badge_of(team: Team, agent: Agent) -> Badge:
 
 def _parts(team: Team, agent: Agent) -> tuple[BadgeWord, Line, Controls]:
     if agent.retired:
-        return BadgeWord.RETIRED, Line("never connects again"), Controls()
+        return BadgeWord.RETIRED, Line("nothing runs it until it is brought back"), Controls()
     match team.shown_status(agent):
         case Status.NONE | Status.EXPIRED:
             return BadgeWord.EXPIRED, Line(unborn(agent)), Controls((SUMMON,))

@@ -1,8 +1,11 @@
-// The agents that were retired, with the button that brings one back to its seat. Hidden while there are none.
+// The agents that were retired: their souls and transcripts, and the button that brings one back. Hidden while there
+// are none.
 
 import { get, path, post } from "../api.js";
 import { h, keyed, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
+import { soul, transcript } from "./agent-records.js";
+import "./tab-set.js";
 
 const TYPES = new Set(["agent_retired", "agent_restored", "agents_summoned"]);
 
@@ -36,27 +39,40 @@ class RetiredList extends Part {
   }
 
   #row({ name, seat }) {
+    const id = `agent-identity:${seat}`; // the name may be another agent's by now
     const button = h("button", {
       type: "button",
       text: "Bring back",
       data: { acts: "" },
       "aria-label": `Bring back ${name}`,
-      on: { click: () => this.#restore(button, name) },
+      on: { click: () => this.#restore(button, id) },
     });
-    return h("li", {}, h("bdi", { text: name }), ` seat ${seat} `, button);
+    const details = h("details", {}, h("summary", {}, h("bdi", { text: name }), ` seat ${seat}`));
+    details.addEventListener("toggle", () => details.childElementCount > 1 || details.append(records(id)));
+    return h("li", {}, details, button);
   }
 
-  async #restore(button, name) {
+  async #restore(button, id) {
     button.disabled = true;
     setHidden(this.error, true);
     try {
-      await post(path`/api/agents/${name}/restore`);
+      await post(path`/api/agents/${id}/restore`);
     } catch (problem) {
       button.disabled = false;
       setText(this.error, problem.message);
       setHidden(this.error, false);
     }
   }
+}
+
+/** What stays of a retired agent: its soul, and what was said. */
+function records(id) {
+  const tabs = document.createElement("tab-set");
+  tabs.tabs = [
+    { name: "Soul", make: () => soul({ id }) },
+    { name: "Transcript", make: () => transcript({ id }) },
+  ];
+  return tabs;
 }
 
 customElements.define("retired-list", RetiredList);

@@ -8,6 +8,7 @@ import "../elements/retired-list.js";
 import "../elements/roster-tools.js";
 import "../elements/team-button.js";
 import "../elements/team-tools.js";
+import { post } from "../api.js";
 import { costs, dollars, perMinute, spent, spentInFull } from "../costs.js";
 import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
 import { addButton } from "../elements/agent-dialog.js";
@@ -18,6 +19,7 @@ import { controlsOf, press, runKey } from "../run.js";
 import { store } from "../store.js";
 import { visible } from "../visible.js";
 
+const LEAD = 4;
 const GRID = [0, 1, 2, 3, 4, 5, 6, 7, 8];
 const STEPS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
 
@@ -113,11 +115,11 @@ class TeamView extends Part {
     keyed(
       this.grid,
       nine ? GRID : [],
-      (seat) => `${seat}:${standing(seat)}`,
-      (seat) => this.#place(seat),
+      (place) => `${place}:${standing(place)}`,
+      (place) => this.#place(place),
     );
     this.roster.dataset.shape = shape;
-    const listed = agents.filter(({ seat }) => seat > 8 || !nine);
+    const listed = agents.filter(({ place }) => !nine || !Number.isInteger(place));
     const groups = Map.groupBy(listed, (agent) => this.places.group(agent));
     keyed(
       this.roster,
@@ -138,9 +140,10 @@ class TeamView extends Part {
     if (focused?.isConnected && document.activeElement !== focused) focused.focus({ preventScroll: true });
   }
 
-  #place(seat) {
-    if (!occupied(seat) && store.agents.has(seat)) return unborn(store.agents.get(seat));
-    return occupied(seat) ? this.#card(seat) : h("div", { class: "vacant", "aria-hidden": "true" });
+  #place(place) {
+    const agent = agentAt(place);
+    if (!agent) return vacant(place);
+    return agent.status === "expired" ? unborn(agent) : this.#card(agent.seat);
   }
 
   #card(seat) {
@@ -177,7 +180,7 @@ class TeamView extends Part {
 
   /** A new user's first page: what can be done here. */
   #paintEmpty(agents) {
-    const hasSeats = agents.length > 0 || GRID.some((seat) => store.agents.has(seat));
+    const hasSeats = agents.length > 0 || GRID.some(agentAt);
     setHidden(this.empty, hasSeats);
     if (!hasSeats && !this.empty.childElementCount) this.empty.append(h("first-steps"));
   }
@@ -212,17 +215,50 @@ class TeamView extends Part {
   }
 }
 
-/** Whether there is more than a lead in the nine seats: empty places alone are of no use. */
-const wasSummoned = () => GRID.filter((seat) => store.agents.has(seat)).length > 1;
+/** The agent at a place of the grid; its seat may have another number. */
+const agentAt = (place) => [...store.agents.values()].find((agent) => agent.place === place);
+
+/** Whether there is more than a lead in the nine places: empty places alone are of no use. */
+const wasSummoned = () => GRID.filter(agentAt).length > 1 || (store.births && GRID.some(isCrew));
+
+const isCrew = (place) => place !== LEAD && Boolean(agentAt(place));
 
 /** Whether only a part of all costs is of today. */
 const isPartly = ({ today, team }) => today > 0 && today < team.costUsd;
 
-const occupied = (seat) => store.agents.has(seat) && store.agents.get(seat).status !== "expired";
+/** What stands at a place: the card of a seat, why nobody was born there, or an empty place. */
+function standing(place) {
+  const agent = agentAt(place);
+  if (!agent) return `vacant ${store.births}`;
+  return agent.status === "expired" ? agent.badge.line : agent.seat;
+}
 
-/** What stands at a seat: a card, an empty place, or why nobody was born there. */
-const standing = (seat) =>
-  occupied(seat) || !store.agents.has(seat) ? occupied(seat) : store.agents.get(seat).badge.line;
+/** An empty place, with the button that summons an agent there. */
+function vacant(place) {
+  if (!store.births || place === LEAD) return h("div", { class: "vacant", "aria-hidden": "true" });
+  const error = h("p", { class: "error", role: "alert", hidden: true });
+  const button = h("button", {
+    type: "button",
+    class: "act",
+    data: { acts: "" },
+    text: "Summon an agent here",
+    "aria-label": `Summon an agent to place ${place}`,
+    on: { click: () => summonTo(place, button, error) },
+  });
+  return h("div", { class: "vacant free" }, button, error);
+}
+
+async function summonTo(place, button, error) {
+  button.disabled = true;
+  setHidden(error, true);
+  try {
+    await post("/api/agents/summon", { seats: [place] });
+  } catch (problem) {
+    setText(error, problem.message);
+    setHidden(error, false);
+    button.disabled = false;
+  }
+}
 
 /** The place of an agent that was not born: why, and the button that summons again. */
 function unborn(agent) {
