@@ -561,7 +561,16 @@ def test_every_third_party_package_has_a_keeper() -> None:
 
 # ── imports of a fast verb ────────────────────────────────────────────────────────────────────────
 
-HEAVY = ("asyncio", "concurrent.futures", "http", "logging", "ssl", "starlette", "uvicorn")
+HEAVY = (
+    "asyncio",
+    "concurrent.futures",
+    "http",
+    "logging",
+    "ssl",
+    "starlette",
+    "typing_extensions",
+    "uvicorn",
+)
 """Importing any of these costs a fast verb more than its own work."""
 
 QUICK = (
@@ -603,6 +612,33 @@ def test_a_fast_verb_loads_no_event_loop_and_no_server(call: str, home: Path) ->
         check=True,
     )
     assert ran.stderr == "0\n", "the exit code, and the loaded modules of HEAVY"
+
+
+MODULES_MAX = {"--help": 9, "status": 120, "why Ada": 100}
+"""Modules of muster behind a fast verb: each takes a tenth of a millisecond and more."""
+
+COUNTING = """
+import sys
+from muster.cli.main import run
+
+run(sys.argv[1:])
+print(*(name for name in sys.modules if name.split(".")[0] == "muster"), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("call", MODULES_MAX)
+def test_a_fast_verb_loads_few_modules_of_muster(call: str, home: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", COUNTING, *call.split()],
+        env=environment({"MUSTER_HOME": str(home)}),
+        capture_output=True,
+        text=True,
+        timeout=WAIT_SECONDS,
+        check=True,
+    )
+    loaded = ran.stderr.split()
+    assert len(loaded) <= MODULES_MAX[call], sorted(loaded)
+    assert "muster.machines.commands" not in loaded, "the fold of a log needs no commands"
 
 
 def test_a_server_starts_without_the_sdk_of_claude_code() -> None:

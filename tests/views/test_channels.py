@@ -14,8 +14,8 @@ from muster.store.memory import MemoryStore
 from muster.testing.clock import ManualClock
 from muster.views.answers.channels import ChannelState
 from muster.views.answers.messages import Delivery, MessageKind, MessageView
-from muster.views.channels import (
-    channel_state,
+from muster.views.channels import channel_state
+from muster.views.content.messages import (
     message_view,
     posted_message,
     read_page,

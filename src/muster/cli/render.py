@@ -5,12 +5,9 @@ characters are escaped first, colours are added after.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
 from enum import StrEnum
 from typing import Final, NamedTuple
 from unicodedata import combining, east_asian_width
-
-from muster.views.answers.agents import AgentView, Badge, EvidenceView
 
 _UNITS: Final = ("kB", "MB", "GB", "TB")
 
@@ -157,37 +154,6 @@ def duration(seconds: float) -> str:
         if seconds >= size:
             return f"{seconds // size:.0f} {unit}"
     return f"{max(0, seconds):.0f} s"
-
-
-def badge_cell(agent: AgentView) -> Cell:
-    """The word of an agent's badge: green as in the dashboard, red while it fails."""
-    if agent.failures:
-        return Cell(agent.badge.status, Tone.BAD)
-    return Cell(agent.badge.status, Tone.GOOD if agent.badge.color == "green" else Tone.DIM)
-
-
-def badge_line(badge: Badge, now: datetime) -> str:
-    """The line of a badge at this moment, with the time until it changes by itself."""
-    if badge.due is None:
-        return badge.line
-    left = (badge.due - now).total_seconds()
-    return f"{badge.line} {_in_time(left)}" if left > 0 else f"{badge.line} now"
-
-
-def _in_time(seconds: float) -> str:
-    """A time to come, rounded as the dashboard rounds it."""
-    for below, size, unit in ((90, 1, "s"), (5400, 60, "min"), (129_600, 3600, "h")):
-        if seconds < below:
-            return f"in {max(1, round(seconds / size))} {unit}"
-    return f"in {round(seconds / 86_400)} d"
-
-
-def evidence(found: EvidenceView | None) -> str:
-    """The evidence for an agent's status, and its age."""
-    if found is None:
-        return "no evidence"
-    age = duration(found.age_seconds)
-    return f"{found.kind} for {age}" if found.is_ongoing else f"{found.kind}, {age} ago"
 
 
 def count(number: int, noun: str) -> str:

@@ -15,7 +15,7 @@ from muster.machines.ids import ChannelId
 from muster.machines.vocabulary import AttachedFile
 from muster.store.base import SEQ_END, MessageSearch
 from muster.store.codec import decode
-from muster.views.channels import CHANNEL_TYPES
+from muster.views.content.messages import CHANNEL_TYPES
 
 Digests = Annotated[tuple[str, ...], msgspec.Meta(max_length=limits.MESSAGE_FILES_MAX)]
 """The digests of attached files."""

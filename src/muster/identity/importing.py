@@ -17,7 +17,7 @@ from muster.machines.ids import SessionId
 from muster.machines.teams.papers import check_message
 from muster.store.base import EventStore, LogFilter
 from muster.team import Muster
-from muster.views.channels import MESSAGE_TYPES
+from muster.views.content.messages import MESSAGE_TYPES
 
 PAGE: Final = 512
 

@@ -55,7 +55,7 @@ from muster.machines.vocabulary import InterruptMode
 from muster.store.base import LogFilter, Stored
 from muster.store.codec import decode
 from muster.views.answers.messages import Do, MessageKind, MessageView, Next
-from muster.views.channels import CHANNEL_TYPES, handed_message, message_view, said_in
+from muster.views.content.messages import CHANNEL_TYPES, handed_message, message_view, said_in
 from muster.views.quotes import with_quotes
 
 PAGE_MESSAGES: Final = 200

@@ -6,15 +6,12 @@ The HTTP layer checks what a role permits; this module only records the tokens.
 from collections.abc import Sequence
 from datetime import datetime
 
-from msgspec.structs import replace
-
 from muster.errors import Invalid, NotFound, TokenExists
 from muster.machines import commands as c
 from muster.machines import events as e
-from muster.machines.events import Event, Fact
-from muster.machines.maps import drop, put
+from muster.machines.events import Fact
 from muster.machines.names import check_plain
-from muster.machines.state import Team, Token
+from muster.machines.state import Team
 from muster.machines.vocabulary import Role
 
 
@@ -47,19 +44,3 @@ def revoke_token(team: Team, command: c.RevokeToken, now: datetime) -> Sequence[
 
 def record_restore(team: Team, command: c.RecordRestore, now: datetime) -> Sequence[Fact]:
     return (e.LogRestored(backup_seq=command.backup_seq, made_at=command.made_at),)
-
-
-def token_issued(team: Team, event: Event, fact: e.TokenIssued) -> Team:
-    token = Token(id=fact.token_id, role=fact.role, seat=fact.seat, note=fact.note)
-    return replace(team, tokens=put(team.tokens, fact.digest, token))
-
-
-def token_revoked(team: Team, event: Event, fact: e.TokenRevoked) -> Team:
-    [digest] = [each for each, token in team.tokens.items() if token.id == fact.token_id]
-    return replace(team, tokens=drop(team.tokens, digest))
-
-
-def log_restored(team: Team, event: Event, fact: e.LogRestored) -> Team:
-    # A token that was revoked after the backup would count again, and a reader of the lost events
-    # has a cursor into another log: each of them has to sign in anew.
-    return replace(team, tokens={})

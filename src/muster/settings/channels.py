@@ -14,7 +14,7 @@ from muster.errors import BadSettings, Refused
 from muster.limits import CHANNEL_MEMBERS_MAX
 from muster.machines.ids import name_key
 from muster.machines.names import check_plain
-from muster.machines.turns.channels import check_config
+from muster.machines.turns.config import check_config
 from muster.machines.vocabulary import TurnConfig
 from muster.settings.agents import ANYBODY, AgentSettings
 from muster.settings.file import line_of

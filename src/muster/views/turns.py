@@ -3,8 +3,8 @@
 from typing import Final
 
 from muster.machines.state import Agent, Channel, Team
-from muster.machines.turns.ends import IN_ALL
 from muster.machines.turns.order import is_stopped
+from muster.machines.turns.rest_limits import WHOLE_CHANNEL
 from muster.machines.vocabulary import Limit, TurnState
 from muster.views.answers.channels import TurnOverridden
 
@@ -18,7 +18,7 @@ def why_resting(team: Team, channel: Channel) -> str | None:
         return None
     if limit is None:
         return "no message for a while; a message starts it again"
-    again = f"a higher {limit} starts it" if limit in IN_ALL else "a message starts it"
+    again = f"a higher {limit} starts it" if limit in WHOLE_CHANNEL else "a message starts it"
     return f"{_limit_in_words(team, channel, limit)} ({limit}); {again} again"
 
 

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from muster import limits
-from muster.cli.render import badge_line
+from muster.cli.badges import badge_line
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import ChannelId, SeatId

@@ -7,9 +7,10 @@ import click
 
 from muster.cli.act.agent_settings import add, edit, remove, rename
 from muster.cli.acting import print_json, server
+from muster.cli.badges import badge_cell, badge_line
 from muster.cli.options import home_option, json_option
 from muster.cli.reading import now
-from muster.cli.render import Row, badge_cell, badge_line, clean, table
+from muster.cli.render import Row, clean, table
 from muster.cli.terminal import look
 from muster.client import requests
 from muster.client.transport import TOKEN_VARIABLE

@@ -11,20 +11,10 @@ from typing import Final
 import click
 import msgspec
 
+from muster.cli.badges import badge_cell, evidence
 from muster.cli.options import home_option, json_option
 from muster.cli.reading import need_agent, now, running
-from muster.cli.render import (
-    Look,
-    Row,
-    Tone,
-    badge_cell,
-    clean,
-    count,
-    evidence,
-    json_line,
-    paint,
-    table,
-)
+from muster.cli.render import Look, Row, Tone, clean, count, json_line, paint, table
 from muster.cli.terminal import look
 from muster.engine.loading import load
 from muster.errors import NotFound
@@ -35,7 +25,7 @@ from muster.store.reading import LogReader
 from muster.views.agents import view_agents
 from muster.views.answers.agents import AgentList, AgentView, Button
 from muster.views.answers.messages import MessageDocument
-from muster.views.channels import MESSAGE_TYPES, thread_of
+from muster.views.content.messages import MESSAGE_TYPES, thread_of
 from muster.views.messages import message_document
 
 PAGE: Final = 64

@@ -10,22 +10,10 @@ from typing import Final
 import click
 import msgspec
 
+from muster.cli.badges import badge_cell, badge_line, evidence
 from muster.cli.options import home_option, json_option
 from muster.cli.reading import now, running
-from muster.cli.render import (
-    Look,
-    Row,
-    Tone,
-    badge_cell,
-    badge_line,
-    clean,
-    count,
-    duration,
-    evidence,
-    json_line,
-    paint,
-    table,
-)
+from muster.cli.render import Look, Row, Tone, clean, count, duration, json_line, paint, table
 from muster.cli.shutdown_text import drain_text
 from muster.cli.terminal import look
 from muster.confine.kernel import Support, support

@@ -32,7 +32,8 @@ from muster.machines.vocabulary import (
     TurnConfig,
 )
 from muster.views.answers.channels import ChannelList, ChannelState
-from muster.views.channels import channel_state, read_state
+from muster.views.channels import channel_state
+from muster.views.content.messages import read_state
 
 Rounds = Annotated[int, msgspec.Meta(ge=1, le=limits.IDLE_ROUNDS_MAX)]
 Turns = Annotated[int, msgspec.Meta(ge=0, le=limits.TURNS_MAX)]

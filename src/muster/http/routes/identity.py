@@ -25,7 +25,7 @@ from muster.views.agents import button_of, view_agent
 from muster.views.answers import Recorded
 from muster.views.answers.agents import Called
 from muster.views.answers.messages import ThreadPage, WakePreview
-from muster.views.channels import thread_of
+from muster.views.content.messages import thread_of
 from muster.views.memory.wake_payload import as_xml, wake_payload
 from muster.views.messages import THREAD_MESSAGES, THREAD_MESSAGES_MAX, message_document
 

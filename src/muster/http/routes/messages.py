@@ -18,7 +18,7 @@ from muster.machines.vocabulary import InterruptMode, Role
 from muster.team import Muster
 from muster.views.answers import Recorded
 from muster.views.answers.messages import MessagePage
-from muster.views.channels import read_page
+from muster.views.content.messages import read_page
 
 Order = Callable[[Muster, str, str | None], Awaitable[Receipt]]
 """A command to the whole team, sent by this actor with this key."""

@@ -3,14 +3,11 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from msgspec.structs import replace
-
 from muster.errors import Invalid
 from muster.limits import MORE_TURNS_MAX
 from muster.machines import commands as c
 from muster.machines import events as e
-from muster.machines.events import Event, Fact
-from muster.machines.maps import put
+from muster.machines.events import Fact
 from muster.machines.needs.decide import open_need
 from muster.machines.state import Team
 from muster.machines.vocabulary import NeedKind
@@ -26,15 +23,3 @@ def allow_more(team: Team, command: c.AllowMore, now: datetime) -> Sequence[Fact
     if not 1 <= command.turns <= MORE_TURNS_MAX:
         raise Invalid(what="turns", why=f"must be 1 to {MORE_TURNS_MAX}")
     return (e.MoreAllowed(turns=command.turns, seat=need.seat, channel=need.channel),)
-
-
-def more_allowed(team: Team, event: Event, fact: e.MoreAllowed) -> Team:
-    if fact.channel is not None:
-        channel = team.channels[fact.channel]
-        channel = replace(channel, free_until=channel.turns + fact.turns)
-        return replace(team, channels=put(team.channels, channel.id, channel))
-    assert fact.seat is not None
-    agent = team.agents[fact.seat]
-    # the piece of work after the allowed ones is the first that a limit stops again
-    agent = replace(agent, run=replace(agent.run, more_work=fact.turns + 1))
-    return replace(team, agents=put(team.agents, agent.seat, agent))

@@ -6,9 +6,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from muster.errors import Impossible
-from muster.machines import approvals, spending, tokens
 from muster.machines import events as e
-from muster.machines.breaker import going_on
+from muster.machines import spending, token_fold
+from muster.machines.approvals import fold as approval_fold
+from muster.machines.breaker import fold as breaker_fold
 from muster.machines.delegation import fold as delegation_fold
 from muster.machines.events import Event, Fact, StateTransition
 from muster.machines.identity import fold as identity_fold
@@ -18,9 +19,9 @@ from muster.machines.keys import remember_key
 from muster.machines.needs import fold as needs_fold
 from muster.machines.run_control import fold as run_fold
 from muster.machines.state import Channel, Team
-from muster.machines.teams import importing
+from muster.machines.teams import fold as teams_fold
 from muster.machines.turns import fold as turn_fold
-from muster.machines.turns import message_fold, unanswered
+from muster.machines.turns import message_fold, unanswered_fold
 from muster.machines.vocabulary import Machine, SpeakerOrder
 
 
@@ -108,7 +109,7 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.MusterStopping: identity_fold.muster_stopping,
     e.MusterStopped: identity_fold.muster_stopped,
     e.ClockJumped: clock.clock_jumped,
-    e.LogRestored: tokens.log_restored,
+    e.LogRestored: token_fold.log_restored,
     e.CommandRefused: _unchanged,
     e.WarningLogged: _unchanged,
     e.WorkInterrupted: turn_fold.work_interrupted,
@@ -137,8 +138,8 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.AgentRestored: identity_fold.agent_restored,
     e.MarkerRejected: _unchanged,
     e.Conflict: needs_fold.conflict,
-    e.DocumentsImported: importing.documents_imported,
-    e.MessageImported: importing.message_imported,
+    e.DocumentsImported: teams_fold.documents_imported,
+    e.MessageImported: teams_fold.message_imported,
     e.DesiredSet: run_fold.desired_set,
     e.AgentConfigured: run_fold.agent_configured,
     e.AgentOutput: run_fold.seen_at_work,
@@ -147,8 +148,8 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.UsageReported: spending.usage_reported,
     e.AgentActivity: run_fold.seen_at_work,
     e.PromptTaken: _prompt_taken,
-    e.ApprovalRequested: approvals.approval_requested,
-    e.ApprovalAnswered: approvals.approval_answered,
+    e.ApprovalRequested: approval_fold.approval_requested,
+    e.ApprovalAnswered: approval_fold.approval_answered,
     e.SessionRequested: run_fold.session_requested,
     e.SessionStart: run_fold.session_start,
     e.SessionEnd: run_fold.session_end,
@@ -180,12 +181,12 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.UserMessage: message_fold.user_message,
     e.AgentMessage: _agent_message,
     e.MessagesRead: message_fold.messages_read,
-    e.MessagesReturned: unanswered.messages_returned,
-    e.MessagesUnanswered: unanswered.messages_unanswered,
+    e.MessagesReturned: unanswered_fold.messages_returned,
+    e.MessagesUnanswered: unanswered_fold.messages_unanswered,
     e.MessagesDelivered: message_fold.messages_delivered,
     e.MessageRouted: message_fold.message_routed,
-    e.TokenIssued: tokens.token_issued,
-    e.TokenRevoked: tokens.token_revoked,
+    e.TokenIssued: token_fold.token_issued,
+    e.TokenRevoked: token_fold.token_revoked,
     e.DelegationStarted: delegation_fold.delegation_started,
     e.DescriptionsAdded: delegation_fold.descriptions_added,
     e.ChoiceRemembered: delegation_fold.choice_remembered,
@@ -202,7 +203,7 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.ConversationEnd: delegation_fold.conversation_end,
     e.NeedSettled: needs_fold.need_settled,
     e.NeedReopened: needs_fold.need_reopened,
-    e.MoreAllowed: going_on.more_allowed,
+    e.MoreAllowed: breaker_fold.more_allowed,
     e.MessagesSeen: needs_fold.messages_seen,
 }
 

@@ -14,9 +14,10 @@ from msgspec.structs import replace
 
 from muster.errors import Impossible, Refused
 from muster.limits import COUPLING_STEPS_MAX
-from muster.machines import approvals, tokens
 from muster.machines import commands as c
 from muster.machines import events as e
+from muster.machines import tokens
+from muster.machines.approvals import decide as approvals
 from muster.machines.breaker import going_on
 from muster.machines.commands import Command
 from muster.machines.delegation import choices

@@ -12,7 +12,7 @@ from typing import Final
 from muster import limits
 from muster.machines.ids import MUSTER, ChannelId, ConversationId, SeatId
 from muster.machines.state import Agent, Channel, Record, Status, Team, WordToPerson
-from muster.machines.turns.ends import RUNAWAYS
+from muster.machines.turns.rest_limits import RUNAWAY_ENDS
 from muster.machines.vocabulary import RUNAWAY, Authority, Limit, NeedKind, RunMode
 
 UNANSWERED: Final = frozenset({NeedKind.APPROVAL, NeedKind.QUESTION, NeedKind.HELD})
@@ -175,7 +175,7 @@ def _of_channel(channel: Channel) -> Iterator[Need]:
             channel=channel.id,
         )
     if channel.resting and channel.rest_limit in _ENDED_BY_LIMIT:
-        kind = NeedKind.RUNAWAY if channel.rest_limit in RUNAWAYS else NeedKind.LIMIT
+        kind = NeedKind.RUNAWAY if channel.rest_limit in RUNAWAY_ENDS else NeedKind.LIMIT
         yield Need(
             kind=kind,
             key=f"{kind}:{channel.id}:{channel.epoch}",

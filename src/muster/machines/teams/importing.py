@@ -7,24 +7,18 @@ sleeps. An agent that enrolled here keeps its name, because settings and tokens 
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime, timedelta
-from hashlib import sha256
-from typing import Final
+from datetime import datetime
 
-import msgspec
 from msgspec.structs import replace
 
-from muster import limits
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.documents import AgentDocument, MessageCopy
 from muster.machines.events import Event, Fact
-from muster.machines.identity.places import note_seat
 from muster.machines.ids import FIRST_ENROLLED_SEAT, LEAD_SEAT, SeatId, name_key
-from muster.machines.maps import drop, put
 from muster.machines.names import check_agent_name
-from muster.machines.run_control.fold import initial_run
-from muster.machines.state import Agent, Evidence, Status, Team
+from muster.machines.state import Agent, Status, Team
+from muster.machines.teams.fold import authority_of, digest_of
 from muster.machines.teams.merge import (
     Documents,
     assign_names,
@@ -32,12 +26,8 @@ from muster.machines.teams.merge import (
     with_chosen_name,
     with_name,
 )
-from muster.machines.teams.papers import BORN, check_document, check_message, document_of
-from muster.machines.vocabulary import Authority, RunMode
-
-EVIDENCE: Final = "import"
-
-# ── deciding ──────────────────────────────────────────────────────────────────────────────────────
+from muster.machines.teams.papers import check_document, check_message, document_of
+from muster.machines.vocabulary import Authority
 
 
 def import_team(team: Team, command: c.ImportTeam, now: datetime) -> Iterator[Fact]:
@@ -123,15 +113,9 @@ def _stored_document(team: Team, document: AgentDocument) -> AgentDocument:
     if document.status is not Status.ALIVE or (agent and agent.status is Status.ALIVE):
         return document
     own = Authority.MUSTER if team.lead is None else Authority.LEAD
-    authority = agent.authority if agent else _authority(document, own)
+    authority = agent.authority if agent else authority_of(document, own)
     may_be = authority is Authority.LEAD and not (agent and agent.channels)
     return document if may_be else replace(document, status=Status.SLEEPING)
-
-
-def _authority(document: AgentDocument, in_grid: Authority) -> Authority:
-    """The authority over a new agent: that of the grid, or the agent itself."""
-    off_grid = document.place is None and document.grid_position >= FIRST_ENROLLED_SEAT
-    return Authority.SELF if off_grid else in_grid
 
 
 def _differs(team: Team, document: AgentDocument) -> bool:
@@ -146,17 +130,12 @@ def _discarded(
     recorded = set(team.imported)
     for each in incoming:
         stays = after.get(each.grid_position)
-        key = _digest(each)
+        key = digest_of(each)
         if key not in recorded and (
             stays is None or with_chosen_name(each) != with_chosen_name(stays)
         ):
             recorded.add(key)
             yield each
-
-
-def _digest(document: AgentDocument) -> str:
-    content = msgspec.json.encode(document)
-    return f"{document.id}:{sha256(content).hexdigest()}"
 
 
 def _new_messages(
@@ -208,72 +187,3 @@ def message_copy(event: Event) -> MessageCopy | None:
         grid_position=fact.seat,
         channel=fact.channel,
     )
-
-
-# ── the fold ──────────────────────────────────────────────────────────────────────────────────────
-
-
-def documents_imported(team: Team, event: Event, fact: e.DocumentsImported) -> Team:
-    names, agents = team.names, team.agents
-    for document in fact.documents:
-        before = agents.get(document.grid_position)
-        if before is not None and before.name is not None:
-            names = drop(names, name_key(before.name))
-    for document in fact.documents:
-        seat = document.grid_position
-        before = agents.get(seat) or _newcomer(document, _authority(document, fact.authority))
-        agents = put(agents, seat, _update_agent(before, document, event))
-        if document.name is not None:
-            names = put(names, name_key(document.name), seat)
-        team = note_seat(team, seat, document.place)
-    imported = team.imported
-    for document in fact.lost:
-        imported = put(imported, _digest(document), event.seq)
-    return replace(team, agents=agents, names=names, imported=imported)
-
-
-def _newcomer(document: AgentDocument, authority: Authority) -> Agent:
-    return Agent(
-        seat=document.grid_position,
-        authority=authority,
-        chosen_name=document.name,
-        run=initial_run(authority),
-    )
-
-
-def _update_agent(agent: Agent, document: AgentDocument, event: Event) -> Agent:
-    """An agent updated from its document; local-only fields stay."""
-    moved = document.status is not agent.status
-    agent = replace(
-        agent,
-        successor_at=document.place,
-        status=document.status,
-        name=document.name,
-        chosen_name=document.chosen_name or (agent.chosen_name and document.name),
-        color=document.color,
-        color_name=document.color_name or "",
-        gender=document.gender,
-        face_variant=document.face_variant or agent.face_variant,
-        soul=document.individuation_artifact or "",
-        created_at=document.created_at,
-        last_alive_at=document.last_alive_at,
-        last_session_id=document.last_session_id,
-        hatch_until=_hatch_until(document, event.ts),
-        evidence=Evidence(kind=EVIDENCE, at=event.ts, seq=event.seq),
-    )
-    if not moved:
-        return agent
-    here = document.status is Status.ALIVE
-    current = RunMode.CONTINUOUS if here else RunMode.PAUSE
-    run = replace(agent.run, current=current, current_at=event.ts)
-    return replace(agent, run=run, confirmed_in=None)
-
-
-def _hatch_until(document: AgentDocument, now: datetime) -> datetime | None:
-    if document.status in BORN or document.status is Status.EXPIRED:
-        return None
-    return (document.created_at or now) + timedelta(seconds=limits.HATCHING_SECONDS)
-
-
-def message_imported(team: Team, event: Event, fact: e.MessageImported) -> Team:
-    return replace(team, imported=put(team.imported, fact.message.id, event.seq))

@@ -6,9 +6,8 @@ its place. A member that left without being removed gets its place back: from mu
 arrives again, or, if it connects by itself, when it joins again.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Final
 
 from muster import limits
 from muster.errors import (
@@ -28,8 +27,9 @@ from muster.machines.events import Fact
 from muster.machines.ids import is_agent, name_key
 from muster.machines.names import check_plain
 from muster.machines.state import Agent, Channel, Status, Team
-from muster.machines.turns.ends import QUIET
+from muster.machines.turns.config import check_config
 from muster.machines.turns.order import check_speaker, claim_of
+from muster.machines.turns.rest_limits import QUIET_ENDS
 from muster.machines.turns.table import (
     ACTIVE,
     ARCHIVED,
@@ -49,7 +49,7 @@ from muster.machines.turns.table import (
     rouse_idle,
     stop_work,
 )
-from muster.machines.vocabulary import Authority, Claim, JoinRule, SpeakerOrder
+from muster.machines.vocabulary import Authority, Claim, JoinRule
 
 
 def create_channel(team: Team, command: c.CreateChannel, now: datetime) -> Iterator[Fact]:
@@ -127,7 +127,7 @@ def raise_hand(team: Team, command: c.RaiseHand, now: datetime) -> Iterator[Fact
     if claimed is None:
         by = membership.agent.id
         yield e.TurnClaimed(channel=channel.id, seat=seat, claim=Claim.HAND, by=by)
-    if channel.resting and channel.rest_limit in QUIET:
+    if channel.resting and channel.rest_limit in QUIET_ENDS:
         yield e.ChannelRoused(channel=channel.id)
 
 
@@ -139,40 +139,6 @@ def configure_channel(team: Team, command: c.ConfigureChannel, now: datetime) ->
     if command.config.selector != channel.config.selector:
         _check_selector(team, command.config)
     return (e.ChannelConfigured(channel=command.channel, config=command.config),)
-
-
-_BOUNDS: Final[Mapping[str, tuple[float, float]]] = {
-    "rest_after_idle_rounds": (1, limits.IDLE_ROUNDS_MAX),
-    "turns_per_message": (0, limits.TURNS_MAX),
-    "rounds_per_message": (0, limits.TURNS_MAX),
-    "max_turns": (0, limits.TURNS_MAX),
-    "max_rounds": (0, limits.TURNS_MAX),
-    "cost_usd_per_message": (0, limits.USAGE_COST_USD_MAX),
-    "alike_in_a_row": (0, limits.TURNS_MAX),
-    "cost_usd_per_minute": (0, limits.USAGE_COST_USD_MAX),
-    "cost_usd_per_day": (0, limits.USAGE_COST_USD_MAX),
-    "max_cost_usd": (0, limits.USAGE_COST_USD_MAX),
-    "tokens_per_message": (0, limits.USAGE_SUM_MAX),
-    "max_tokens": (0, limits.USAGE_SUM_MAX),
-}
-"""The smallest and the largest value of each rule that is a number, and not of seconds."""
-
-
-def check_config(config: e.TurnConfig) -> None:
-    """Refuse rules with values out of range."""
-    for name in config.__struct_fields__:
-        if name.endswith("_seconds"):
-            check_seconds(name, getattr(config, name))
-    for name, (low, high) in _BOUNDS.items():
-        if not low <= getattr(config, name) <= high:  # false for NaN, too
-            raise Invalid(what=name, why=f"must be {low} to {high:.0f}")
-    if len(config.stop_phrase) > limits.STOP_PHRASE_CHARS_MAX:
-        why = f"must have at most {limits.STOP_PHRASE_CHARS_MAX} characters"
-        raise Invalid(what="stop_phrase", why=why)
-    if config.selector:
-        check_plain("selector", config.selector)
-    elif config.speaker_order is SpeakerOrder.SELECTOR:
-        raise Invalid(what="selector", why="must name the member that chooses the next speaker")
 
 
 def _check_selector(team: Team, config: e.TurnConfig) -> None:

@@ -14,19 +14,8 @@ from muster.machines.events import Fact
 from muster.machines.spending import over
 from muster.machines.state import Channel, Team
 from muster.machines.turns.order import in_ring_order
+from muster.machines.turns.rest_limits import QUIET_ENDS, WHOLE_CHANNEL
 from muster.machines.vocabulary import NOTHING_USED, Limit
-
-QUIET: Final = frozenset({Limit.IDLE_ROUNDS, Limit.NOTHING_NEW})
-"""Ends that are no news: the channel rests without a notice."""
-
-IN_ALL: Final = frozenset({Limit.TURNS, Limit.ROUNDS, Limit.COST, Limit.TOKENS, Limit.COST_PER_DAY})
-"""Limits of all turns of a channel, which a message does not start again."""
-
-RUNAWAYS: Final = frozenset({Limit.ALIKE, Limit.COST_RATE})
-"""Limits at which a conversation is a runaway."""
-
-RAISABLE: Final = frozenset(Limit) - QUIET - {Limit.SELECTOR}
-"""Limits that a change of the rules can raise or take away."""
 
 _PER_MESSAGE: Final = "since the last message of a person"
 _IN_ALL: Final = "in all"
@@ -113,8 +102,8 @@ def rest(channel: Channel, limit: Limit, reason: str) -> Sequence[Fact]:
     """Let a channel rest; where a person would wonder why, say so in the channel."""
     rounds = channel.config.rest_after_idle_rounds if limit is Limit.IDLE_ROUNDS else 0
     rested = e.ChannelRested(channel=channel.id, idle_rounds=rounds, limit=limit, reason=reason)
-    if limit in QUIET:
+    if limit in QUIET_ENDS:
         return (rested,)
-    remedy = "A higher limit lets it" if limit in IN_ALL else "A message lets it"
+    remedy = "A higher limit lets it" if limit in WHOLE_CHANNEL else "A message lets it"
     text = f"⏸️ The conversation rests: {reason} ({limit}). {remedy} go on."
     return (rested, e.Announcement(channel=channel.id, text=text))

@@ -23,7 +23,7 @@ from muster.machines import events as e
 from muster.machines.events import Fact
 from muster.machines.ids import SeatId
 from muster.machines.state import Agent, Channel, ClaimedTurn, Team
-from muster.machines.turns.ends import RAISABLE, limit_reached, rest, silence_reached
+from muster.machines.turns.ends import limit_reached, rest, silence_reached
 from muster.machines.turns.order import (
     RING,
     can_take_turn,
@@ -32,6 +32,7 @@ from muster.machines.turns.order import (
     reason,
     wants_turn,
 )
+from muster.machines.turns.rest_limits import RAISABLE_LIMITS
 from muster.machines.turns.table import (
     ACTIVE,
     IDLE,
@@ -80,7 +81,7 @@ def _is_roused(team: Team, channel: Channel, claimed: ClaimedTurn | None, now: d
     """Whether the reason why a channel rests is gone."""
     if channel.rest_limit is Limit.NOTHING_NEW:
         return claimed is not None or can_take_turn(team, channel)
-    return channel.rest_limit in RAISABLE and limit_reached(team, channel, now) is None
+    return channel.rest_limit in RAISABLE_LIMITS and limit_reached(team, channel, now) is None
 
 
 def _end_idleness(idle: Membership, claimed: ClaimedTurn | None) -> Sequence[Fact]:

@@ -13,7 +13,7 @@ from muster.machines.maps import put
 from muster.machines.state import SILENCE, Agent, Channel, RoutedMessage, Spent, Team
 from muster.machines.turns.table import seconds, timeout_of
 from muster.machines.turns.to_person import told_directly, told_in_channel
-from muster.machines.turns.unanswered import answered
+from muster.machines.turns.unanswered_fold import answered
 
 
 def announcement(team: Team, event: Event, fact: e.Announcement) -> Team:

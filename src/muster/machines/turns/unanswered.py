@@ -11,15 +11,12 @@ that ended in order, and such a session need not say anything.
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from msgspec.structs import replace
-
 from muster.errors import Disabled, NothingUnanswered
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.actors import refuse_agent
-from muster.machines.events import Event, Fact
-from muster.machines.maps import put
-from muster.machines.state import Agent, Team, Unanswered
+from muster.machines.events import Fact
+from muster.machines.state import Team
 
 
 def return_messages(team: Team, command: c.ReturnMessages, now: datetime) -> Iterator[Fact]:
@@ -48,36 +45,3 @@ def retry_messages(team: Team, command: c.RetryMessages, now: datetime) -> Seque
 def check_retry(team: Team, command: c.RetryMessages, actor: str) -> None:
     """Only people try again: they decide what is paid for twice."""
     refuse_agent(actor, "hand over messages again")
-
-
-def messages_returned(team: Team, event: Event, fact: e.MessagesReturned) -> Team:
-    """They are undelivered again, and new to the next session."""
-    agent = team.agents[fact.seat]
-    agent = replace(
-        agent,
-        delivered=min(agent.delivered, fact.after),
-        handed_from=min(agent.handed_from, fact.after),
-        pending_from=min(agent.pending_from, fact.after),
-        returned=max(agent.returned, fact.upto),
-        unanswered=None,
-    )
-    return _with(team, agent)
-
-
-def messages_unanswered(team: Team, event: Event, fact: e.MessagesUnanswered) -> Team:
-    left = Unanswered(
-        after=fact.after, upto=fact.upto, reason=fact.reason, at=event.ts, seq=event.seq
-    )
-    return _with(team, replace(team.agents[fact.seat], unanswered=left))
-
-
-def answered(agent: Agent, upto: int) -> Agent:
-    """An agent that has acted on its direct messages up to there."""
-    left = agent.unanswered
-    if left is not None and left.upto <= upto:
-        left = None
-    return replace(agent, read=upto, unanswered=left)
-
-
-def _with(team: Team, agent: Agent) -> Team:
-    return replace(team, agents=put(team.agents, agent.seat, agent))

@@ -1,1 +1,1 @@
-"""Messages as documents: results of a search, and the export of a channel."""
+"""Messages: as a channel shows them, as results of a search, and as the export of a channel."""

@@ -13,7 +13,7 @@ from muster.store.base import MessageSearch, SearchSlice
 from muster.store.codec import decode
 from muster.store.words import folded, word_pattern, words_of
 from muster.views.answers.messages import FoundMessage, MessageView, SearchPage, SnippetPart
-from muster.views.channels import imported_view, message_view
+from muster.views.content.messages import imported_view, message_view
 
 SNIPPET_CHARS: Final = 160
 SNIPPET_LOOKED: Final = 16 * 1024

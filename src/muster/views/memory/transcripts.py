@@ -24,7 +24,7 @@ from muster.store.base import EventStore, LogFilter, Stored
 from muster.store.codec import decode
 from muster.views.access import ShowEvent, show_all, shown_events
 from muster.views.answers.messages import MessageView
-from muster.views.channels import MESSAGE_TYPES, imported_view, message_view
+from muster.views.content.messages import MESSAGE_TYPES, imported_view, message_view
 
 PAGE: Final = 200
 INDENT: Final = "    "

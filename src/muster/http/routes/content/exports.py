@@ -9,8 +9,8 @@ from starlette.responses import StreamingResponse
 from muster.http.routing import EVERYBODY, ApiCall, route
 from muster.http.types import Query
 from muster.machines.ids import ChannelId
-from muster.views.channels import read_page
 from muster.views.content.exporting import MEDIA_TYPES, ExportFormat, ExportWriter
+from muster.views.content.messages import read_page
 
 PAGE: Final = 200
 PAGE_BYTES: Final = 256 * 1024

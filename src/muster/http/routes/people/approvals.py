@@ -13,7 +13,7 @@ from muster.http.log_pages import read_slice
 from muster.http.routing import ACTORS, EVERYBODY, OPERATOR, ApiCall, route
 from muster.http.types import Note, Query, Seconds, StrictBody
 from muster.limits import APPROVAL_DETAIL_CHARS_MAX, NAME_CHARS_MAX
-from muster.machines.approvals import open_approval
+from muster.machines.approvals.decide import open_approval
 from muster.machines.commands import AnswerApproval, RequestApproval
 from muster.machines.events import ApprovalAnswered, ApprovalRequested
 from muster.machines.ids import SessionId

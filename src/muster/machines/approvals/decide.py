@@ -14,8 +14,7 @@ from muster.errors import Invalid, NotFound, UnknownSession
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.actors import refuse_agent
-from muster.machines.events import Event, Fact
-from muster.machines.maps import put
+from muster.machines.events import Fact
 from muster.machines.state import Agent, Approval, Team
 from muster.machines.turns.messages import check_text
 from muster.machines.turns.table import check_seconds, seconds
@@ -98,35 +97,3 @@ def _answered(
     return e.ApprovalAnswered(
         approval=approval.id, seat=agent.seat, allow=allow, how=how, note=note
     )
-
-
-# ── the fold ──────────────────────────────────────────────────────────────────────────────────────
-
-
-def approval_requested(team: Team, event: Event, fact: e.ApprovalRequested) -> Team:
-    agent = team.agents[fact.seat]
-    approval = Approval(
-        id=fact.approval,
-        session=fact.session,
-        tool=fact.tool,
-        detail=fact.detail,
-        since=event.ts,
-        until=fact.until,
-        by=fact.by,
-        default=fact.default,
-        rules=fact.rules,
-        folder=fact.folder,
-        effects=fact.effects,
-        change=fact.change,
-    )
-    return _with(team, replace(agent, approvals=(*agent.approvals, approval)))
-
-
-def approval_answered(team: Team, event: Event, fact: e.ApprovalAnswered) -> Team:
-    agent = team.agents[fact.seat]
-    left = tuple(each for each in agent.approvals if each.id != fact.approval)
-    return _with(team, replace(agent, approvals=left))
-
-
-def _with(team: Team, agent: Agent) -> Team:
-    return replace(team, agents=put(team.agents, agent.seat, agent))

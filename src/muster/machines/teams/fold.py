@@ -1,0 +1,101 @@
+"""The fold of an import: agents become what their merged documents say."""
+
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from muster import limits
+from muster.machines import events as e
+from muster.machines.documents import AgentDocument
+from muster.machines.events import Event
+from muster.machines.identity.places import note_seat
+from muster.machines.ids import FIRST_ENROLLED_SEAT, name_key
+from muster.machines.maps import drop, put
+from muster.machines.run_control.fold import initial_run
+from muster.machines.state import Agent, Evidence, Status, Team
+from muster.machines.teams.papers import BORN
+from muster.machines.vocabulary import Authority, RunMode
+
+EVIDENCE: Final = "import"
+
+
+def documents_imported(team: Team, event: Event, fact: e.DocumentsImported) -> Team:
+    names, agents = team.names, team.agents
+    for document in fact.documents:
+        before = agents.get(document.grid_position)
+        if before is not None and before.name is not None:
+            names = drop(names, name_key(before.name))
+    for document in fact.documents:
+        seat = document.grid_position
+        before = agents.get(seat) or _newcomer(document, authority_of(document, fact.authority))
+        agents = put(agents, seat, _update_agent(before, document, event))
+        if document.name is not None:
+            names = put(names, name_key(document.name), seat)
+        team = note_seat(team, seat, document.place)
+    imported = team.imported
+    for document in fact.lost:
+        imported = put(imported, digest_of(document), event.seq)
+    return replace(team, agents=agents, names=names, imported=imported)
+
+
+def _newcomer(document: AgentDocument, authority: Authority) -> Agent:
+    return Agent(
+        seat=document.grid_position,
+        authority=authority,
+        chosen_name=document.name,
+        run=initial_run(authority),
+    )
+
+
+def _update_agent(agent: Agent, document: AgentDocument, event: Event) -> Agent:
+    """An agent updated from its document; local-only fields stay."""
+    moved = document.status is not agent.status
+    agent = replace(
+        agent,
+        successor_at=document.place,
+        status=document.status,
+        name=document.name,
+        chosen_name=document.chosen_name or (agent.chosen_name and document.name),
+        color=document.color,
+        color_name=document.color_name or "",
+        gender=document.gender,
+        face_variant=document.face_variant or agent.face_variant,
+        soul=document.individuation_artifact or "",
+        created_at=document.created_at,
+        last_alive_at=document.last_alive_at,
+        last_session_id=document.last_session_id,
+        hatch_until=_hatch_until(document, event.ts),
+        evidence=Evidence(kind=EVIDENCE, at=event.ts, seq=event.seq),
+    )
+    if not moved:
+        return agent
+    here = document.status is Status.ALIVE
+    current = RunMode.CONTINUOUS if here else RunMode.PAUSE
+    run = replace(agent.run, current=current, current_at=event.ts)
+    return replace(agent, run=run, confirmed_in=None)
+
+
+def _hatch_until(document: AgentDocument, now: datetime) -> datetime | None:
+    if document.status in BORN or document.status is Status.EXPIRED:
+        return None
+    return (document.created_at or now) + timedelta(seconds=limits.HATCHING_SECONDS)
+
+
+def message_imported(team: Team, event: Event, fact: e.MessageImported) -> Team:
+    return replace(team, imported=put(team.imported, fact.message.id, event.seq))
+
+
+def authority_of(document: AgentDocument, in_grid: Authority) -> Authority:
+    """The authority over a new agent: that of the grid, or the agent itself."""
+    off_grid = document.place is None and document.grid_position >= FIRST_ENROLLED_SEAT
+    return Authority.SELF if off_grid else in_grid
+
+
+def digest_of(document: AgentDocument) -> str:
+    """The identity of a document's content, by which a repeated import knows it."""
+    from hashlib import sha256  # it loads OpenSSL, and few logs have an import
+
+    content = msgspec.json.encode(document)
+    return f"{document.id}:{sha256(content).hexdigest()}"
