@@ -584,23 +584,67 @@ def test_the_same_wish_once_more_lets_one_try_now_that_rests_after_a_failure(des
     run(scene())
 
 
-def test_a_link_is_followed_wherever_it_leads(desk: Desk) -> None:
+def test_a_link_that_was_there_is_followed_and_stays(desk: Desk) -> None:
     async def scene() -> None:
         await desk.prepare()
-        for name in ("one", "two"):
-            (desk.path.parent / name).mkdir()
-            (desk.path.parent / name / "state.json").write_text("{}")
-        desk.path.symlink_to(desk.path.parent / "one" / "state.json")
+        real = desk.path.parent / "one" / "state.json"
+        real.parent.mkdir()
+        real.write_text("{}")
+        desk.path.symlink_to(real)
         async with desk.followed():
             await desk.until(lambda: desk.fields().get("current_state") == "pause")
-            one = desk.path.parent / "one" / "state.json"
-            one.write_text('{"desired_state": "continuous"}')
+            real.write_text('{"desired_state": "continuous"}')
             await desk.until(lambda: desk.run.desired is CONTINUOUS)
+            assert desk.path.is_symlink()
+
+    run(scene())
+
+
+@pytest.mark.parametrize("was_link", [True, False], ids=["another link", "a file before"])
+@pytest.mark.parametrize(
+    "content", ["root:x:0:0::/root:/bin/sh", '{"desired_state": "continuous", "a": 1}', None]
+)
+def test_a_link_that_comes_later_is_not_followed(
+    desk: Desk, content: str | None, *, was_link: bool
+) -> None:
+    """muster wrote a state file over whatever file such a link led to."""
+
+    async def scene() -> None:
+        await desk.prepare()
+        foreign = desk.path.parent / "etc" / "passwd"
+        foreign.parent.mkdir()
+        if content is not None:
+            foreign.write_text(content)
+        if was_link:
+            desk.path.symlink_to(desk.path.parent / "real.json")
+        async with desk.followed():
+            await desk.until_states("pause", "pause")
+            desk.wish("continuous")
+            await desk.session_starts()
+            await desk.until_states("continuous", "continuous")
             link = desk.path.with_name("new_link")
-            link.symlink_to(desk.path.parent / "two" / "state.json")
+            link.symlink_to(foreign)
             link.replace(desk.path)
             await desk.until(lambda: desk.run.desired is PAUSE)
-            assert desk.path.is_symlink()
+            assert f"is a link to {foreign} now" in desk.run.note
+            await desk.session_ends()
+        names = [each.name for each in foreign.parent.iterdir()]
+        assert (foreign.read_text() if names else None) == content
+        assert names in ([], ["passwd"])
+
+    run(scene())
+
+
+def test_a_malformed_file_behind_a_link_is_left_alone(desk: Desk) -> None:
+    async def scene() -> None:
+        await desk.prepare()
+        foreign = desk.path.with_name("foreign")
+        foreign.write_text("my notes")
+        desk.path.symlink_to(foreign)
+        async with desk.followed():
+            assert "it is not JSON" in await desk.first_warning()
+        assert foreign.read_text() == "my notes"
+        assert desk.names() == sorted([desk.path.name, "foreign"])
 
     run(scene())
 

@@ -334,6 +334,23 @@ def test_a_second_home_is_refused_the_file_with_the_name_of_its_holder(tmp_path:
     run(scene())
 
 
+def test_a_link_that_was_put_there_while_muster_was_away_counts_as_pause(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with a_life(tmp_path, boot="boot-1") as life:
+            await life.want(CONTINUOUS)
+            await life.until(CONTINUOUS)
+        foreign = tmp_path / "settings.json"
+        foreign.write_text('{"desired_state": "continuous"}')
+        life.path.unlink()
+        life.path.symlink_to(foreign)
+        async with a_life(tmp_path, boot="boot-2") as life:
+            assert life.paused == (ADA,)
+            await eventually(lambda: life.run.desired is PAUSE)
+        assert foreign.read_text() == '{"desired_state": "continuous"}'
+
+    run(scene())
+
+
 def test_without_a_home_the_memory_lasts_as_long_as_the_process(tmp_path: Path) -> None:
     memory = WishMemory(None, ADA, tmp_path / "x")
     memory.remember(1, Wish("pause", "", "", ""))

@@ -5,6 +5,7 @@ the log before anything is written, and what is written keeps a wish that is not
 newer wish is never clobbered. What is current is muster's own field.
 """
 
+import os
 import stat
 from pathlib import Path
 from typing import Final
@@ -33,7 +34,6 @@ from muster.mirrors.state_file.link import (
     WRITING,
     StateFileContent,
     StateFileLink,
-    look,
     short_name,
     short_note,
 )
@@ -81,7 +81,7 @@ class StateFileAgent:
             return await self._mirror(seen.document)
         if seen.missing:
             return await self._make_anew()
-        if seen.content is not None:
+        if seen.content is not None and not self._link.is_linked:
             return await self._repair(seen, seen.content)
         await self._distrust(seen.trouble)
         return 1.0
@@ -188,7 +188,7 @@ class StateFileAgent:
             found = parse(base)
             if isinstance(found, MalformedContent):
                 return base
-            if self._is_pause_again(found, look(self._link.path).stamp, run):
+            if self._is_pause_again(found, self._link.look().stamp, run):
                 return base
             return fulfil(found, run, known, now).encode()
 
@@ -259,7 +259,7 @@ class StateFileAgent:
         valid = document.encode()
         try:
             if self._kept is None or self._kept[0] != malformed:
-                self._kept = malformed, _keep(self._link.path, malformed).name
+                self._kept = malformed, _keep(self._link.target, malformed).name
             await self._link.warn(READING, f"{why}, and is kept as {self._kept[1]}")
             await self._link.remember(run.generation, document.wish)
             await self._link.exchange(lambda base: valid if base == malformed else base)
@@ -310,12 +310,12 @@ def _is_ours(wish: Wish, run: RunControl, known: Wish | None, now: str) -> bool:
 
 def _keep(path: Path, malformed: bytes) -> Path:
     """Keep a malformed content beside the file that had it."""
-    target = files.target_of(path)
     for number in range(1, KEPT_MAX):
-        kept = target.with_name(f"{target.name}.malformed-{number}")
-        if not kept.exists():
+        kept = path.with_name(f"{path.name}.malformed-{number}")
+        if not os.path.lexists(kept):
             break
     else:
-        kept = target.with_name(f"{target.name}.malformed-{KEPT_MAX}")
-    files.write(kept, malformed, mode=stat.S_IMODE(target.stat().st_mode))  # it may be private
+        kept = path.with_name(f"{path.name}.malformed-{KEPT_MAX}")
+        kept.unlink()  # it may be a link by now
+    files.write(kept, malformed, mode=stat.S_IMODE(path.stat().st_mode))  # it may be private
     return kept

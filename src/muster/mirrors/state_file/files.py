@@ -23,6 +23,7 @@ from muster.mirrors.state_file.agent import StateFileAgent
 from muster.mirrors.state_file.control import StateFileController
 from muster.mirrors.state_file.link import (
     IN_USE,
+    ITSELF,
     StateFileContent,
     StateFileLink,
     StateFileRole,
@@ -42,20 +43,24 @@ async def wishes(
     A file that is there and cannot be understood counts as pause too.
     """
     wanted = {
-        seat: path
+        seat: path.absolute()
         for seat, path in paths.items()
         if (agent := team.agents.get(seat)) is not None
         and agent.authority is Authority.MUSTER
         and agent.run.desired is not RunMode.PAUSE
     }
-    for path in wanted.values():
-        await asyncio.to_thread(_recover, path)
-    seen = {seat: look(path) for seat, path in wanted.items()}
+    folder = None if home is None else home / FOLDER
+    memories = {seat: WishMemory(folder, seat, path) for seat, path in wanted.items()}
+    for memory in memories.values():
+        await asyncio.to_thread(_recover, memory.target)
+
+    def look_at_all() -> dict[SeatId, StateFileContent]:
+        return {seat: look(path, memories[seat]) for seat, path in wanted.items()}
+
+    seen = look_at_all()
     if any(each.content is not None and each.document is None for each in seen.values()):
         await clock.sleep(FILE_SETTLE_SECONDS)  # somebody may be writing
-        seen = {seat: look(path) for seat, path in wanted.items()}
-    folder = None if home is None else home / FOLDER
-    memories = {seat: WishMemory(folder, seat, wanted[seat].absolute()) for seat in seen}
+        seen = look_at_all()
     return tuple(
         seat for seat in sorted(seen) if _says_pause(seen[seat], team.agents[seat], memories[seat])
     )
@@ -199,7 +204,7 @@ class StateFiles:
 
     async def _follow(self, link: StateFileLink, role: StateFileRole) -> None:
         await self._until_locked(link)
-        await asyncio.to_thread(_recover, link.path)
+        await asyncio.to_thread(_recover, link.target)
         await link.follow(role.step)
 
     def _note(self, commit: Commit) -> None:
@@ -219,7 +224,7 @@ class StateFiles:
 def _recover(path: Path) -> None:
     """Clear away what a crash has left, as far as that is possible."""
     try:
-        if recover(path):
+        if recover(path, ITSELF):
             text = "%s: a wish that came while muster was writing is put back"
             log.warning(text, path, extra={"action": "state_file_recovered"})
     except OSError as error:

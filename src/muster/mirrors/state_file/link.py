@@ -34,7 +34,7 @@ from muster.machines.ids import MUSTER, SeatId
 from muster.machines.state import Agent, RunControl
 from muster.machines.vocabulary import RunMode
 from muster.mirrors import exchange as files
-from muster.mirrors.exchange import Change, DisplacedFile, Exchanged
+from muster.mirrors.exchange import Change, DisplacedFile, Exchanged, FileRules
 from muster.mirrors.linked_file import LinkedFile
 from muster.mirrors.state_file.document import MalformedContent, StateDocument, Wish, parse
 from muster.mirrors.state_file.lock import lock_state_file
@@ -46,6 +46,10 @@ WRITING: Final = "writing"
 REMEMBERING: Final = "remembering"
 CORRECTING: Final = "correcting"
 IN_USE: Final = "in use"
+
+
+ITSELF: Final = FileRules(follows_links=False)
+"""Links are resolved once; then the file itself is read and written."""
 
 
 class StateFileContent(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,11 +69,13 @@ class StateFileContent(msgspec.Struct, frozen=True, kw_only=True):
         return self.content is None and not self.trouble
 
 
-def look(path: Path) -> StateFileContent:
+def look(path: Path, memory: WishMemory) -> StateFileContent:
     """A file as it is now."""
+    if not memory.leads_as_before():
+        return StateFileContent(trouble=_strange_link(path))
     try:
-        status = path.stat()
-        content = files.read(path)
+        status = memory.target.lstat()
+        content = files.read(memory.target, ITSELF)
     except FileNotFoundError:
         return StateFileContent()
     except OSError as error:
@@ -79,6 +85,11 @@ def look(path: Path) -> StateFileContent:
         return StateFileContent(content=content, trouble=f"{path}: {found.why}")
     stamp = (status.st_ino, status.st_mtime_ns)
     return StateFileContent(content=content, document=found, stamp=stamp)
+
+
+def _strange_link(path: Path) -> str:
+    what = f"{path} is a link to {files.target_of(path)} now, and was none to that file before"
+    return f"{what}. Remove the link, or name that file as state_file in muster.toml"
 
 
 class StateFileLink(LinkedFile[DisplacedFile]):
@@ -118,6 +129,20 @@ class StateFileLink(LinkedFile[DisplacedFile]):
         """The agent's desired and current state."""
         return self.agent.run
 
+    @property
+    def target(self) -> Path:
+        """The file itself, wherever the path led when muster first followed it."""
+        return self.memory.target
+
+    @property
+    def is_linked(self) -> bool:
+        """Whether the path is a link: a malformed file behind one may be another program's."""
+        return self.path.is_symlink()
+
+    def look(self) -> StateFileContent:
+        """The file as it is now."""
+        return look(self.path, self.memory)
+
     def now(self) -> datetime:
         """The wall clock, which other programs compare timestamps with."""
         return self._clock.wall()
@@ -127,7 +152,7 @@ class StateFileLink(LinkedFile[DisplacedFile]):
     def lock(self, holder: str) -> None:
         """Take the right to follow the file. Raises `StateFileInUse`."""
         if self._lock is None:
-            self._lock = lock_state_file(self.path, holder=holder)
+            self._lock = lock_state_file(self.path, self.target, holder=holder)
 
     def unlock(self) -> None:
         """Let others follow the file. Idempotent."""
@@ -188,7 +213,7 @@ class StateFileLink(LinkedFile[DisplacedFile]):
 
         `patient` says for which contents that moment is waited.
         """
-        seen = look(self.path)
+        seen = self.look()
         until = self.monotonic() + FILE_SETTLE_SECONDS
         while seen.document is None and patient(seen):
             left = until - self.monotonic()
@@ -196,20 +221,21 @@ class StateFileLink(LinkedFile[DisplacedFile]):
                 break
             self.wake.clear()
             await self._rest(left)
-            seen = look(self.path)
+            seen = self.look()
         return seen
 
     async def exchange(self, change: Change) -> Exchanged:
         """Change the file. A cancellation does not cut that short."""
         self.close_displaced()
-        found = await run_to_completion(asyncio.to_thread(files.exchange, self.path, change))
+        exchange = asyncio.to_thread(files.exchange, self.target, change, ITSELF)
+        found = await run_to_completion(exchange)
         if found.late is not None:
             self._keep_displaced(found.late)
         return found
 
     async def create(self, document: StateDocument) -> None:
         """Create the file and its folder, unless another program was quicker."""
-        await run_to_completion(asyncio.to_thread(_create, self.path, document.encode()))
+        await run_to_completion(asyncio.to_thread(_create, self.target, document.encode()))
 
     def late_document(self) -> StateDocument | None:
         """The document that a writer in place has put into the file that was swapped out."""
@@ -269,4 +295,4 @@ def short_name(text: str) -> str:
 def _create(path: Path, content: bytes) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with suppress(FileExistsError):  # theirs is newer
-        files.create(path, content)
+        files.create(path, content, rules=ITSELF)

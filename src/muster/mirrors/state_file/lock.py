@@ -1,23 +1,21 @@
 """The right to follow a state file, which one muster has at a time: `up`, `run`, or another home's.
 
 The lock is on a file of its own beside the state file. The state file itself cannot carry it: every
-write replaces it, and a lock stays with the old content. Links are resolved first, so every name of
-a file leads to one lock. The kernel releases it when the process ends.
+write replaces it, and a lock stays with the old content. It is beside the file that links lead to:
+every name of a file leads to one lock. The kernel releases it when the process ends.
 """
 
 from pathlib import Path
 
 from muster.errors import StateFileInUse
 from muster.home.file_lock import FileLock, LockHeld, lock_beside
-from muster.mirrors.exchange import target_of
 
 
-def lock_state_file(path: Path, *, holder: str = "") -> FileLock | None:
+def lock_state_file(path: Path, target: Path, *, holder: str = "") -> FileLock | None:
     """Lock a state file, which need not exist yet; `None` where its folder cannot be written.
 
-    `holder` tells others who has it.
+    `target` is the file that the path leads to. `holder` tells others who has it.
     """
-    target = target_of(path)
     try:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         return FileLock.take(lock_beside(target), label=holder)

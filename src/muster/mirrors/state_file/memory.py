@@ -12,9 +12,13 @@ After a kill between 1 and 2 the file has the wish that the memory knows, so the
 2 and 4 it has one of the two that the memory knows, so the log stands as well. A memory that is
 lost, or older than the log, cannot tell an edit from an old wish: then only a pause in the file
 counts, and a wish for an agent of which nothing was ever wanted.
+
+The memory also has the file that a link led to when muster first followed it. A link that an agent
+puts there later could lead to any file of its user, and muster would write into that.
 """
 
 import os
+from functools import cached_property
 from pathlib import Path
 
 import msgspec
@@ -39,6 +43,9 @@ class RememberedWishes(msgspec.Struct, frozen=True, kw_only=True):
     wishes: tuple[Wish, ...]
     """Oldest first: two while a new one is being written."""
 
+    leads_to: str | None = None
+    """The file that the path led to; empty if it was no link, None if that is not known."""
+
 
 class WishMemory:
     """The memory of one state file, kept in a file of its own where there is a home."""
@@ -56,6 +63,26 @@ class WishMemory:
         if not self._is_loaded:
             self._remembered, self._is_loaded = self._load(), True
         return self._remembered
+
+    @cached_property
+    def target(self) -> Path:
+        """The file itself: the one that the path led to when muster first followed it."""
+        leads_to = None if self.remembered is None else self.remembered.leads_to
+        if leads_to is None:
+            return exchange.target_of(Path(self._path))
+        return Path(leads_to) if leads_to else self._itself
+
+    @cached_property
+    def _itself(self) -> Path:
+        """The path if it is no link, in a folder that may be behind one."""
+        return Path(os.path.realpath(Path(self._path).parent), Path(self._path).name)
+
+    def leads_as_before(self) -> bool:
+        """Whether the path leads to the target. A file that has replaced a link is the target."""
+        found = exchange.target_of(Path(self._path))
+        if found == self._itself:
+            self.target = found
+        return found == self.target
 
     @property
     def last(self) -> Wish | None:
@@ -83,7 +110,10 @@ class WishMemory:
 
     def remember(self, generation: int, *wishes: Wish) -> None:
         """Write them down, and flush. Raises `OSError`."""
-        new = RememberedWishes(path=self._path, generation=generation, wishes=wishes)
+        leads_to = "" if self.target == self._itself else os.fspath(self.target)
+        new = RememberedWishes(
+            path=self._path, generation=generation, wishes=wishes, leads_to=leads_to
+        )
         if self._file is not None:
             self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             exchange.write(self._file, msgspec.json.encode(new), mode=0o600)
