@@ -144,6 +144,10 @@ class Paused(Refused):
     """{name!r} is paused. `muster start {name}` lets it run."""
 
 
+class StateFileUnreadable(Refused):
+    """{name!r} cannot start: {problem}. It starts again when the file can be read."""
+
+
 class Disabled(Refused):
     """{name!r} is disabled. `muster agent enable {name}` lets it run."""
 

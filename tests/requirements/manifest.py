@@ -347,6 +347,12 @@ RUN_CONTROL = (
         "An agent is restarted, started with muster and started after others as its settings say;"
         " a person's pause always stands.",
         {
+            "machines/run_control/test_state_files.py": [
+                "test_no_start_is_accepted_while_the_file_cannot_be_read",
+            ],
+            "machines/identity/test_waking_stopped.py": [
+                "test_agents_that_were_stopped_are_spared_and_a_sleep_ends",
+            ],
             "machines/run_control/test_policies.py": [
                 "test_an_agent_that_is_not_restarted_is_paused_after_a_success",
                 "test_a_failure_is_retried_under_on_failure_and_pauses_under_never",

@@ -183,6 +183,12 @@ def test_a_new_setting_of_the_last_table_stands_above_the_comments_that_end_the_
     assert rename_agent(text, "a", "b") == renamed
 
 
+def test_the_comments_that_end_the_file_stay_when_its_last_table_is_removed() -> None:
+    first, end = '[agents.a]\ncommand = ["x"]\n', "\n# the end\n# of the file\n"
+    text = f'{first}\n# the second\n[agents.b]\ncommand = ["y"]\n{end}'
+    assert remove_agent(text, "b") == first + end
+
+
 def test_agents_that_start_after_a_renamed_one_follow_its_name() -> None:
     text = change_agent(FILE, "builder", {"after": ["ada L", "other"]})
     renamed = rename_agent(text, "Ada L", "Eve")

@@ -90,6 +90,7 @@ from muster.machines.events import (
     SoulEdited,
     SpeakerChosen,
     StartDeferred,
+    StateFileReported,
     StateTransition,
     StopRequested,
     TokenIssued,
@@ -355,6 +356,7 @@ EXAMPLES: tuple[Fact, ...] = (
     ScheduledRunDue(seat=SEAT, at=LATER, next_at=LATER),
     SilenceNoticed(seat=SEAT, session=SESSION, seconds=60.0, action=OnSilence.RESTART),
     StartDeferred(seat=SEAT, names=("db",)),
+    StateFileReported(seat=SEAT, problem="it is a folder", is_readable=False),
     ChannelCreated(channel=DESIGN, config=TurnConfig()),
     ChannelConfigured(
         channel=DESIGN, config=TurnConfig(human_interrupt_mode=InterruptMode.INTERRUPT)

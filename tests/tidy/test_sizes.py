@@ -35,7 +35,7 @@ LONG_FILES: dict[str, Allowed] = {
     "muster.machines.kernel.sentences": Allowed(510, "a list of sentences, read by looking up"),
     "muster.machines.vocabulary": Allowed(485, "a list of enums: one subject, read by looking up"),
     "muster.machines.state": Allowed(1015, "a list of records: one subject, read by looking up"),
-    "muster.views.answers.agents": Allowed(500, "a list of records, read by looking up"),
+    "muster.views.answers.agents": Allowed(510, "a list of records, read by looking up"),
 }
 """A ratchet: a number here goes down when its file does, and up only with a reason."""
 

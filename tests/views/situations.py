@@ -69,6 +69,14 @@ def failed(times: int = 1, *, budget: Budget | None = None) -> Scene:
     return scene
 
 
+def failed_again(times: int) -> Scene:
+    """A person tried again after so many failures, and it failed once more."""
+    scene = failed(times)
+    scene.want("Ada", CONTINUOUS)
+    scene.ends("Ada", Outcome.FAILED, code=3, reason="oh no")
+    return scene
+
+
 def retried() -> Scene:
     """The session after a failure is requested, and not up yet."""
     scene = failed()

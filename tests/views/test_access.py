@@ -66,6 +66,7 @@ FIXED = {
     "turn_claimed": "a name",
     "channel_rested": "a rule",
     "start_deferred": "names of agents",
+    "state_file_reported": "a path of the settings, and an error of the system",
     "wake_recorded": "numbers",
 }
 

@@ -234,9 +234,13 @@ class ClientMethods(ChannelMethods, Generic[TurnT]):
         return await self._ask(requests.summon(seats))
 
     @sync_or_async
-    async def wake(self, *names: str) -> Called:
-        """Wake these agents, or all that sleep."""
-        return await self._ask(requests.wake(names))
+    async def wake(self, *names: str, spares_stopped: bool = False) -> Called:
+        """Wake these agents, or all that sleep.
+
+        With `spares_stopped`, an agent that is not named stays stopped if a person or a limit has
+        stopped it.
+        """
+        return await self._ask(requests.wake(names, spares_stopped=spares_stopped))
 
     @sync_or_async
     async def sleep(self, *names: str) -> Called:

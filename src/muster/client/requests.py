@@ -210,9 +210,10 @@ def summon(seats: Sequence[int] = ()) -> ApiRequest[Called]:
     return ApiRequest(method="POST", path=api_path("agents", "summon"), answer=Called, body=body)
 
 
-def wake(names: Sequence[str] = ()) -> ApiRequest[Called]:
-    """Wake these agents, or all that sleep."""
-    path, body = api_path("agents", "wake"), given(agents=list(names) or None)
+def wake(names: Sequence[str] = (), *, spares_stopped: bool = False) -> ApiRequest[Called]:
+    """Wake these agents, or all that sleep, with or without those that were stopped."""
+    path = api_path("agents", "wake")
+    body = given(agents=list(names) or None, sparesStopped=spares_stopped or None)
     return ApiRequest(method="POST", path=path, answer=Called, body=body, waits_s=ASKING_SECONDS)
 
 

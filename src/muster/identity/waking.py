@@ -102,7 +102,12 @@ def _seat_attributes(place: Placeholder) -> str:
 
 
 async def wake(
-    muster: Muster, actor: str, key: str | None = None, seats: Sequence[SeatId] = ()
+    muster: Muster,
+    actor: str,
+    key: str | None = None,
+    seats: Sequence[SeatId] = (),
+    *,
+    spares_stopped: bool = False,
 ) -> Receipt:
     """Wake the agents in these seats, or all sleeping ones; skip those found to be alive."""
     asked = await _ask_lead(muster, actor, seats)
@@ -112,7 +117,9 @@ async def wake(
     led = [agent for agent in _sleepers(muster.team, chosen) if agent.authority is Authority.LEAD]
     hosted = muster.births.hosted
     payloads = () if hosted else await _payloads(muster, led)
-    command = WakeAgents(seats=chosen, payloads=payloads, hosted=hosted)
+    command = WakeAgents(
+        seats=chosen, payloads=payloads, hosted=hosted, spares_stopped=spares_stopped
+    )
     return await muster.dispatcher.send(command, actor=actor, key=key)
 
 

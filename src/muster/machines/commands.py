@@ -212,6 +212,9 @@ class WakeAgents(Command, frozen=True, kw_only=True):
     hosted: bool = False
     """Whether muster runs the agents of the lead in sessions of their own from now on."""
 
+    spares_stopped: bool = False
+    """Whether agents that are not named, and that a person or a limit has stopped, stay so."""
+
 
 class SleepAgents(Command, frozen=True, kw_only=True):
     """Put agents to sleep: the named ones, or all where none are named."""
@@ -516,6 +519,16 @@ class CheckSession(Command, frozen=True, kw_only=True):
     """Check the time limits of an agent's sessions."""
 
     seat: SeatId
+
+
+class ReportStateFile(Command, frozen=True, kw_only=True):
+    """muster found an agent's state file in trouble, or in order again."""
+
+    seat: SeatId
+    problem: str = ""
+    """Why it cannot be read or written; empty if it can."""
+
+    is_readable: bool = True
 
 
 class ReportCurrent(Command, frozen=True, kw_only=True):

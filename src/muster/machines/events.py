@@ -635,6 +635,17 @@ class StartDeferred(Fact, frozen=True, kw_only=True):
     """The agents that it waits for."""
 
 
+class StateFileReported(Fact, frozen=True, kw_only=True):
+    """An agent's state file cannot be read or written, or can be again.
+
+    No start is accepted while it cannot be read: it may say pause.
+    """
+
+    seat: SeatId
+    problem: str = ""
+    is_readable: bool = True
+
+
 # ── approvals ─────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -4,10 +4,12 @@ They come from the settings and never change `desired` for the better: an agent 
 paused stays paused, whatever its policies say.
 """
 
+from typing import Final
+
 import msgspec
 
 from muster.limits import RETRY_SECONDS_FIRST, RETRY_SECONDS_MAX
-from muster.machines.vocabulary import MissedRuns, OnSilence, RestartPolicy
+from muster.machines.vocabulary import RUNAWAY, MissedRuns, OnSilence, RestartPolicy
 
 
 class RunPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -54,3 +56,24 @@ class RunPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
             return f"every {self.every}"
         zone = "" if self.timezone == "UTC" or not self.schedule else f" {self.timezone}"
         return f"{self.schedule}{zone}"
+
+
+# ── pauses, by the trigger that set the desired state ─────────────────────────────────────────────
+
+PERSON: Final = "person"
+"""The trigger of a person's wish, and of an edit of a state file."""
+
+BUDGET: Final = "budget"
+"""The trigger of a pause at a limit of usage."""
+
+SESSION_LIMIT: Final = "session_limit"
+"""The trigger of a pause at a limit of sessions: of their number, their length, their failures."""
+
+LIMIT_PAUSES: Final = frozenset({BUDGET, RUNAWAY, SESSION_LIMIT})
+"""The triggers of pauses by which muster keeps a limit."""
+
+STOPS: Final = LIMIT_PAUSES | {PERSON}
+"""The triggers of pauses that stand until a person starts the agent again."""
+
+PUT_TO_SLEEP: Final = "put to sleep"
+"""The note of a pause that is a sleep, which WAKE ends."""

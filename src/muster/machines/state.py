@@ -20,7 +20,7 @@ from muster.machines.ids import (
     SessionId,
     document_id,
 )
-from muster.machines.policies import RunPolicy
+from muster.machines.policies import PUT_TO_SLEEP, STOPS, RunPolicy
 from muster.machines.vocabulary import (
     NO_LIMIT,
     NOTHING_USED,
@@ -119,6 +119,10 @@ class RunControl(Record, frozen=True, kw_only=True):
     last_scheduled: datetime | None = None
     """The newest scheduled time that was taken: no time is taken twice."""
 
+    file_problem: str = ""
+    """Why its state file cannot be read or written; empty if it can."""
+
+    is_file_readable: bool = True
     budget: Budget = Budget()
     starts: tuple[datetime, ...] = ()
     """Start times of the last sessions, as many as the budget allows in an hour."""
@@ -133,6 +137,12 @@ class RunControl(Record, frozen=True, kw_only=True):
     def follows_schedule(self) -> bool:
         """Whether sessions start at scheduled times now."""
         return self.desired is RunMode.CONTINUOUS and self.policy.has_schedule
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether a person or a limit has stopped it, other than by putting it to sleep."""
+        stopped = self.desired is RunMode.PAUSE and self.set_because in STOPS
+        return stopped and self.note != PUT_TO_SLEEP
 
     @property
     def retries_failures(self) -> bool:

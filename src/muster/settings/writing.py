@@ -79,7 +79,7 @@ def change_agent(text: str, name: str, values: Values, unset: Sequence[str] = ()
 
 
 def _without_end(text: str) -> tuple[str, str]:
-    """The file without the comments that end it, and those: a new key goes above them."""
+    """The file without the comments that end it, and those: they are no part of the last table."""
     end = _END.search(text)
     at = len(text) if end is None else end.start()
     return text[:at], text[at:]
@@ -97,7 +97,8 @@ def remove_agent(text: str, name: str) -> str:
         del document[AGENTS][name]  # pyright: ignore[reportIndexIssue] - a table
         return _dumped(document)
 
-    return _checked(keeping_layout(text, edit), data, may_lack_agents=True)
+    body, end = _without_end(text)
+    return _checked(keeping_layout(body, edit) + end, data, may_lack_agents=True)
 
 
 def rename_agent(text: str, name: str, new: str) -> str:

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-from muster.machines.breaker.going_on import LIMITS
 from muster.machines.needs.needs import UNANSWERED, Need, all_needs, changes_at, open_needs
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import NeedKind
@@ -58,7 +57,7 @@ def _view(team: Team, need: Need) -> NeedView:
         conversation=need.conversation,
         approval=need.approval,
         can_be_done=need.kind not in UNANSWERED,
-        can_go_on=need.kind in LIMITS,
+        can_go_on=need.can_go_on,
     )
 
 

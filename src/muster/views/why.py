@@ -22,6 +22,7 @@ from muster.machines.events import (
 )
 from muster.machines.identity.wake_words import wake_line
 from muster.machines.kernel.sentences import sentence
+from muster.machines.policies import LIMIT_PAUSES
 from muster.machines.state import Agent, Channel, Team, TurnState
 from muster.machines.turns.order import is_stopped, wants_turn
 from muster.machines.turns.table import reachable, selector_of, unreachable_because
@@ -46,9 +47,6 @@ ANSWERS: Final = frozenset({"approval_answered"})
 PASSED: Final = frozenset({"turns_passed"})
 WARNINGS: Final = frozenset({"warning_logged"})
 DESIRED: Final = frozenset({"desired_set"})
-BUDGET: Final = "budget"
-"""The trigger of a pause at a limit."""
-
 LEFT: Final = frozenset({"member_left"})
 TAKEN_AWAY: Final = (
     "a person took its turn away. What it was handed until then counts as read, and is not handed"
@@ -200,7 +198,7 @@ def _paused_at_limit(agent: Agent) -> Reading[list[Explanation]]:
     where = LogFilter(types=DESIRED, seat=agent.seat)
     for stored in (yield LogRead(0, 1, where, backwards=True)):
         event = decode(stored.data)
-        if isinstance(event.fact, DesiredSet) and event.fact.trigger == BUDGET:
+        if isinstance(event.fact, DesiredSet) and event.fact.trigger in LIMIT_PAUSES:
             before = yield from _event(event.seq - 1)
             spent = before is not None and isinstance(before.fact, SessionResult | WorkSpending)
             events = (event, before) if before is not None and spent else (event,)

@@ -253,6 +253,21 @@ def test_agents_are_woken_and_put_to_sleep_by_name_or_all(home: Path) -> None:
         assert "Cannot put to sleep 'Lyra': it is sleeping" in refused(home, "sleep", "Lyra")
 
 
+def test_agents_that_were_stopped_are_woken_by_name_or_with_all(tmp_path: Path) -> None:
+    """`muster wake` started agents that a person or a limit had stopped."""
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    tables = [f'[agents.{name}]\ncommand = ["true"]\n' for name in ("a", "b", "c")]
+    (home / "muster.toml").write_text("\n".join(tables))
+    with live(home):
+        does(home, "start", "a")
+        does(home, "stop", "a", "--wait")
+        woken = muster("wake", "--home", str(home))
+        assert woken.stdout == "waking: b, c\n"
+        assert "a person or a limit, and not woken: a\n`muster wake --all`" in woken.stderr
+        assert "waking: a" in does(home, "wake", "--all")
+
+
 def test_a_message_with_a_button_marker_and_no_receiver_presses_the_button(home: Path) -> None:
     with live(home):
         does(home, "send", "[WAKE AGENTS]")

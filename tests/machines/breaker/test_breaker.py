@@ -22,6 +22,7 @@ from muster.machines.vocabulary import (
     Budget,
     Limit,
     NeedKind,
+    Outcome,
     RunMode,
     TurnConfig,
     Usage,
@@ -280,6 +281,25 @@ def test_a_program_that_ends_by_itself_goes_on_with_one_session() -> None:
     scene.ends("Ada")
     scene.do(c.AllowMore(key=only(scene).key, turns=10))
     assert scene.agent("Ada").run.desired is RunMode.RUN_ONCE
+
+
+@pytest.mark.parametrize(
+    "budget", [Budget(failures=1), Budget(session_seconds=10), Budget(sessions_per_hour=1)]
+)
+def test_a_limit_of_sessions_is_no_matter_of_turns(budget: Budget) -> None:
+    """The page offered ten more turns to an agent that had failed too often."""
+    scene = worker(budget)
+    scene.want("Ada", RunMode.CONTINUOUS)
+    scene.ends("Ada")
+    scene.later(5)  # the next session is the first in this hour that the budget counts
+    scene.up("Ada")
+    scene.later(11)
+    scene.ends("Ada", Outcome.FAILED if budget.failures else Outcome.COMPLETED)
+    scene.later(5)
+    need = only(scene)
+    assert (need.kind, need.can_go_on) == (NeedKind.LIMIT, False)
+    scene.refuse(c.AllowMore(key=need.key, turns=10), "invalid")
+    assert scene.agent("Ada").run.is_held  # autostart leaves it alone
 
 
 def test_only_a_limit_can_go_on_for_a_bounded_number_of_turns_by_a_person() -> None:

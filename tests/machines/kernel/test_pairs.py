@@ -278,6 +278,8 @@ def _about(seat: SeatId) -> Iterator[Command]:
     for mode in RunMode:
         yield c.SetDesired(seat=seat, desired=mode, set_by="Marcus")
         yield c.ReportCurrent(seat=seat, current=mode)
+    for problem, is_readable in (("it is a folder", False), ("no permission", True), ("", True)):
+        yield c.ReportStateFile(seat=seat, problem=problem, is_readable=is_readable)
 
 
 def _in(channel: ChannelId, seat: SeatId) -> Iterator[Command]:

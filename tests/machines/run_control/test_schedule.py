@@ -191,7 +191,7 @@ def test_runs_of_a_schedule_that_fail_in_a_row_pause_the_agent_as_its_budget_say
         scene.up("Lyra")
         events = scene.ends("Lyra", outcome)
     [wish] = facts(events, e.DesiredSet)
-    assert (wish.desired, wish.trigger) == (PAUSE, "budget")
+    assert (wish.desired, wish.trigger) == (PAUSE, "session_limit")
     assert wish.note.startswith("2 failures in a row")
 
 

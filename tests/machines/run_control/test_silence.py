@@ -102,7 +102,7 @@ def test_silent_sessions_in_a_row_use_up_the_budget_of_failures(action: OnSilenc
     again(scene)
     [paused] = facts(silent(scene), e.DesiredSet)
     note = "2 failures in a row, as many as its budget allows: silent for 90 s"
-    assert (paused.desired, paused.trigger, paused.note) == (PAUSE, "budget", note)
+    assert (paused.desired, paused.trigger, paused.note) == (PAUSE, "session_limit", note)
     assert facts(scene.later(3600), e.SessionRequested) == []
 
 

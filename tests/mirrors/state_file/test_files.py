@@ -16,6 +16,7 @@ import pytest
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.system import SystemClock
 from muster.engine.tasks import background
+from muster.errors import StateFileUnreadable
 from muster.limits import FILE_UNWRITTEN_SECONDS_MAX
 from muster.machines.commands import (
     EnrollAgent,
@@ -485,6 +486,29 @@ def test_a_read_only_folder_is_said_once_wishes_count_and_all_is_well_when_it_is
         )
 
 
+def test_a_start_is_refused_while_the_file_cannot_be_read(desk: Desk) -> None:
+    """One session ran before muster looked at the file again."""
+
+    async def scene() -> None:
+        await desk.prepare()
+        async with desk.followed():
+            await desk.until_states("pause", "pause")
+            content = desk.path.read_bytes()
+            desk.path.unlink()
+            desk.path.mkdir()
+            await desk.until(lambda: not desk.run.is_file_readable)
+            with pytest.raises(StateFileUnreadable, match="Is a directory"):
+                await desk.want(CONTINUOUS)
+            desk.path.rmdir()
+            desk.path.write_bytes(content)
+            await desk.until(lambda: desk.run.is_file_readable)
+            await desk.want(CONTINUOUS)
+            await desk.session_starts()
+            await desk.until_states("continuous", "continuous")
+
+    run(scene())
+
+
 def test_a_file_that_stays_unwritable_is_tried_less_and_less_and_said_once(desk: Desk) -> None:
     """Issue 15: an immutable file was tried every second, each time with a draft beside it."""
 
@@ -497,8 +521,10 @@ def test_a_file_that_stays_unwritable_is_tried_less_and_less_and_said_once(desk:
         assert (pauses[0], pauses[-1]) == (1.0, FILE_UNWRITTEN_SECONDS_MAX)
         [said] = await desk.warnings()
         assert "agent_state.json cannot be written: Operation not permitted. The log has" in said
+        assert desk.run.file_problem == f"{desk.path} cannot be written: Operation not permitted"
         for _ in range(2):
             await link.written()
+        assert desk.run.file_problem == ""
         assert [each for each in await desk.warnings() if "again" in each] == [
             f"{desk.path} can be written again"
         ]

@@ -39,6 +39,7 @@ from tests.views.situations import (
     enrolled,
     expired,
     failed,
+    failed_again,
     following,
     interrupted,
     led,
@@ -112,6 +113,11 @@ ROWS = {
     "failing": Row(
         lambda: failed(3),
         "IDLE: failed 3 times: exit code 3: oh no; next try ...",
+        (STOP, "Try now"),
+    ),
+    "started by hand": Row(
+        lambda: failed_again(3),
+        "IDLE: failed 4 times: exit code 3: oh no; next try ...",
         (STOP, "Try now"),
     ),
     "gave up": Row(

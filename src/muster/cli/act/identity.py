@@ -12,7 +12,8 @@ from muster.cli.acting import print_json, server
 from muster.cli.options import Function, home_option, json_option
 from muster.cli.render import clean, count
 from muster.limits import SEAT_MAX
-from muster.views.answers.agents import AgentView, Called
+from muster.machines.state import Status
+from muster.views.answers.agents import AgentList, AgentView, Called
 
 
 def _options(function: Function) -> Function:
@@ -44,14 +45,24 @@ def summon(home: Path, as_json: bool, seats: Sequence[int]) -> None:
 
 @click.command()
 @_options
-def wake(home: Path, as_json: bool, names: Sequence[str]) -> None:
+@click.option(
+    "--all", "wakes_all", is_flag=True, help="Also those that a person or a limit has stopped."
+)
+def wake(home: Path, as_json: bool, names: Sequence[str], wakes_all: bool) -> None:
     """Wake the given agents, or all sleeping ones.
 
     Each agent gets its soul and the transcript of its last session. For agents in state unknown
-    the lead is asked first; confirmed ones are left alone.
+    the lead is asked first; confirmed ones are left alone. An agent that a person or a limit has
+    stopped is woken by its name, or with --all.
     """
     with server(home) as client:
-        called = client.wake(*names)
+        spared = () if names or wakes_all else _stopped(client.agents())
+        if spared:
+            click.echo(
+                f"Stopped by a person or a limit, and not woken: {_listed(spared)}", err=True
+            )
+            click.echo("`muster wake --all` wakes them, too.", err=True)
+        called = client.wake(*names, spares_stopped=not wakes_all)
     said = (
         f"waking: {_names(called)}"
         if called.agents
@@ -90,4 +101,14 @@ def _seat(agent: AgentView) -> str:
 
 
 def _names(called: Called) -> str:
-    return ", ".join(agent.label for agent in called.agents)
+    return _listed(called.agents)
+
+
+def _stopped(found: AgentList) -> Sequence[AgentView]:
+    """Agents that sleep because a person or a limit has stopped them."""
+    asleep = (Status.SLEEPING, Status.UNKNOWN)
+    return [each for each in found.agents if each.is_stopped and each.status in asleep]
+
+
+def _listed(agents: Sequence[AgentView]) -> str:
+    return clean(", ".join(agent.label for agent in agents))

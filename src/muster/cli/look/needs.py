@@ -152,7 +152,8 @@ def remedy(need: NeedView) -> str:
             to = f"--channel {clean(need.channel)}" if need.channel else f"--to {agent}"
             return f"muster send {to} TEXT, or muster needs done {need.key}"
         case NeedKind.LIMIT | NeedKind.RUNAWAY:
-            return f"muster needs more {need.key}, or muster needs done {need.key}"
+            on = f"muster needs more {need.key}" if need.can_go_on else f"muster start {agent}"
+            return f"{on}, or muster needs done {need.key}"
         case NeedKind.FAILED:
             return f"muster why {agent}, then muster start {agent}"
         case NeedKind.REQUEST:

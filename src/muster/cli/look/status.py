@@ -218,6 +218,8 @@ def _unborn(team: TeamView) -> Iterator[str]:
 
 def _notes(agent: AgentView) -> Iterator[str]:
     failure, start = agent.last_failure, agent.next_start
+    if agent.state_file_problem:
+        yield f"its state file: {agent.state_file_problem}"
     if failure is not None:
         times = "" if failure.count == 1 else f" {failure.count} times"
         ago = duration((now() - failure.at).total_seconds())

@@ -28,7 +28,6 @@ from muster.machines.kernel.sentences import failed_in_a_row
 from muster.machines.names import check_agent_name
 from muster.machines.state import Team
 from muster.machines.vocabulary import Authority, Urgency
-from muster.mirrors.exchange import target_of
 from muster.mirrors.roster import Plan, enlist
 from muster.mirrors.state_file.files import StateFiles
 from muster.mirrors.state_file.lock import lock_state_file
@@ -91,7 +90,7 @@ def run(
         raise Invalid(what=f"{path.parent}", why="is not a folder: create it, or name another file")
     steps = StopSteps(interrupt_s=interrupt_seconds, terminate_s=terminate_seconds)
     runtime = InheritingRuntime(command, path, prompt and prompt.absolute(), steps)
-    with lock_state_file(path, target_of(path), holder="muster run") or nullcontext():
+    with lock_state_file(path, holder="muster run") or nullcontext():
         asyncio.run(_run(path, runtime))
 
 

@@ -39,6 +39,13 @@ class AgentsBody(Body, frozen=True, kw_only=True):
     """Names; left out, every agent in the right state."""
 
 
+class WakeBody(AgentsBody, frozen=True, kw_only=True):
+    """The agents to wake."""
+
+    spares_stopped: bool = False
+    """Whether agents that are not named, and that a person or a limit has stopped, stay so."""
+
+
 class SummonBody(Body, frozen=True, kw_only=True):
     """The seats in which agents are to be born."""
 
@@ -78,12 +85,14 @@ async def summon(call: ApiCall, body: SummonBody) -> Called:
 
 
 @route("POST", "/api/agents/wake", may=OPERATOR)
-async def wake(call: ApiCall, body: AgentsBody) -> Called:
+async def wake(call: ApiCall, body: WakeBody) -> Called:
     """Wake sleeping agents: the named ones, or all."""
     receipt = await call.first_try()  # before the lead is asked a second time
     if receipt is None:
         seats = _seats(call, body)
-        receipt = await waking.wake(call.muster, call.caller.actor, call.key, seats)
+        receipt = await waking.wake(
+            call.muster, call.caller.actor, call.key, seats, spares_stopped=body.spares_stopped
+        )
     return _called(call, receipt)
 
 

@@ -16,7 +16,7 @@ from muster.machines.events import Fact
 from muster.machines.identity.crew import cannot_wake, sleepers
 from muster.machines.identity.decide import move
 from muster.machines.identity.wake_orders import is_being_woken, packed, wake_requested
-from muster.machines.ids import LEAD_SEAT, SeatId
+from muster.machines.ids import LEAD_SEAT
 from muster.machines.run_control.modes import desire
 from muster.machines.state import Agent, Status, Team
 from muster.machines.turns.messages import message_to_lead
@@ -24,7 +24,7 @@ from muster.machines.vocabulary import Authority, RunMode
 
 
 def wake_agents(team: Team, command: c.WakeAgents, now: datetime) -> Iterator[Fact]:
-    chosen = _to_wake(team, command.seats)
+    chosen = _to_wake(team, command)
     due = [agent for agent in chosen if not is_being_woken(agent, now)]
     if not due:
         return
@@ -52,14 +52,15 @@ def _hosted(agents: Sequence[Agent]) -> Iterator[Fact]:
         yield e.AgentHosted(seat=agent.seat)
 
 
-def _to_wake(team: Team, seats: Sequence[SeatId]) -> Sequence[Agent]:
+def _to_wake(team: Team, command: c.WakeAgents) -> Sequence[Agent]:
     """The named agents, which must be able to wake; or all that can, at least one."""
-    if not seats:
-        found = list(sleepers(team))
+    if not command.seats:
+        spares = command.spares_stopped
+        found = [agent for agent in sleepers(team) if not (spares and agent.run.is_stopped)]
         if not found:
             raise NobodyIs(status=Status.SLEEPING, act="wake")
         return found
-    chosen = [team.agent(seat) for seat in seats]
+    chosen = [team.agent(seat) for seat in command.seats]
     for agent in chosen:
         asleep = team.shown_status(agent) in (Status.SLEEPING, Status.UNKNOWN)
         if not asleep or agent.retired:

@@ -19,6 +19,7 @@ from muster.machines.identity.membership import LEAVING
 from muster.machines.identity.places import free_seat
 from muster.machines.identity.wakes import is_asked
 from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId, is_person, name_key
+from muster.machines.policies import PUT_TO_SLEEP
 from muster.machines.run_control.live import between_sessions
 from muster.machines.state import MAIN, QUEUE, Agent, Conversation, Status, Team
 from muster.machines.turns.privacy import is_insider
@@ -200,7 +201,7 @@ def _put_to_sleep(team: Team, event: Event, fact: e.SleepRequested) -> Iterator[
                 seat=seat,
                 desired=RunMode.PAUSE,
                 set_by=_person(event.actor),
-                note="put to sleep",
+                note=PUT_TO_SLEEP,
             )
 
 

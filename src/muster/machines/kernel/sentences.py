@@ -102,6 +102,7 @@ _TRIGGERS = {
     "session_ended": "its session ended",
     "reported": "it was reported so",
     "budget": "a limit of its budget was reached",
+    "session_limit": "a limit of its sessions was reached",
     "runaway": "it spent too fast",
     "restart_policy": "its settings ask for no other session",
     "autostart": "its settings say that it starts with muster",
@@ -418,6 +419,10 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.WorkInterrupted: lambda f, t: f"the work of {_who(t, f.seat)} was interrupted",
     e.SilenceNoticed: lambda f, t: (
         f"{_who(t, f.seat)} showed no sign of work for {f.seconds:g} s ({f.action})"
+    ),
+    e.StateFileReported: lambda f, t: (
+        f"the state file of {_who(t, f.seat)} "
+        + (f"is in trouble: {f.problem}" if f.problem else "is in order")
     ),
     e.StartDeferred: lambda f, t: f"{_who(t, f.seat)} waits for {', '.join(f.names)} to run",
     e.ChannelCreated: lambda f, t: f"channel {f.channel} was opened",

@@ -31,7 +31,7 @@ from muster.machines.kernel.fold import evolve
 from muster.machines.keys import check_key
 from muster.machines.needs import decide as needs
 from muster.machines.run_control import decide as run_control
-from muster.machines.run_control import ending, schedule, shutdown, watching
+from muster.machines.run_control import ending, schedule, shutdown, state_files, watching
 from muster.machines.state import Team
 from muster.machines.teams import importing
 from muster.machines.turns import channels, granting, messages, unanswered, usage
@@ -131,6 +131,7 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.ReportUsage: usage.report_usage,
     c.CheckSession: watching.check_session,
     c.ReportCurrent: run_control.report_current,
+    c.ReportStateFile: state_files.report_state_file,
     c.RequestApproval: approvals.request_approval,
     c.AnswerApproval: approvals.answer_approval,
     c.WithdrawApprovals: approvals.withdraw_approvals,

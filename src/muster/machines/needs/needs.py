@@ -9,8 +9,11 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
+from msgspec.structs import replace
+
 from muster import limits
 from muster.machines.ids import MUSTER, ChannelId, ConversationId, SeatId
+from muster.machines.policies import SESSION_LIMIT
 from muster.machines.state import Agent, Channel, Record, Status, Team, WordToPerson
 from muster.machines.turns.rest_limits import RUNAWAY_ENDS
 from muster.machines.vocabulary import RUNAWAY, Authority, Limit, NeedKind, RunMode
@@ -24,7 +27,11 @@ _ENDED_BY_LIMIT: Final = frozenset(Limit) - {
     Limit.STOP_PHRASE,
     Limit.SELECTOR,
 }
-_STOPS: Final = {"budget": NeedKind.LIMIT, RUNAWAY: NeedKind.RUNAWAY}
+_STOPS: Final = {
+    "budget": NeedKind.LIMIT,
+    SESSION_LIMIT: NeedKind.LIMIT,
+    RUNAWAY: NeedKind.RUNAWAY,
+}
 """Reasons for which muster itself pauses an agent, and a person decides how it goes on."""
 
 _RANK: Final = {kind: rank for rank, kind in enumerate(NeedKind)}
@@ -47,6 +54,10 @@ class Need(Record, frozen=True, kw_only=True):
     approval: str | None = None
     count: int = 1
     """How many messages it stands for."""
+
+    can_go_on: bool = False
+    """Whether some more turns can be allowed. A limit of sessions is no matter of turns: there a
+    person starts the agent again."""
 
 
 def open_needs(team: Team, now: datetime) -> list[Need]:
@@ -106,7 +117,8 @@ def _trouble(agent: Agent, now: datetime) -> Iterator[Need]:
     known = run.desired is RunMode.PAUSE and run.set_by != MUSTER  # a person stopped it, and knows
     kind = _STOPS.get(run.set_because)
     if not known and run.desired is RunMode.PAUSE and kind is not None:
-        yield _about(agent, kind, occasion, run.note, run.set_at)
+        limit = _about(agent, kind, occasion, run.note, run.set_at)
+        yield replace(limit, can_go_on=run.set_because != SESSION_LIMIT)
     elif left is not None:
         yield _about(agent, NeedKind.UNANSWERED, f"{agent.seat}:{left.seq}", left.reason, left.at)
     elif not known and failure is not None and run.retry_at is not None:
@@ -181,6 +193,7 @@ def _of_channel(channel: Channel) -> Iterator[Need]:
             key=f"{kind}:{channel.id}:{channel.epoch}",
             why=channel.rest_reason,
             channel=channel.id,
+            can_go_on=True,
         )
     yield from _unread(channel.to_person, channel.seen, channel.id)
 

@@ -35,6 +35,7 @@ from muster.machines.ids import (
     SessionId,
     author_text,
 )
+from muster.machines.policies import SESSION_LIMIT
 from muster.machines.run_control.gate import (
     closed_gate,
     closed_to_tasks,
@@ -59,9 +60,16 @@ from muster.machines.run_control.modes import (
     desire,
     move,
 )
+from muster.machines.run_control.state_files import require_readable_file
 from muster.machines.state import Agent, Phase, Session, Status, Team
 from muster.machines.turns.messages import message_to_lead
-from muster.machines.vocabulary import NOTHING_USED, RUNAWAY, Authority, RunMode, Urgency
+from muster.machines.vocabulary import (
+    NOTHING_USED,
+    RUNAWAY,
+    Authority,
+    RunMode,
+    Urgency,
+)
 
 
 def set_desired(team: Team, command: c.SetDesired, now: datetime) -> Iterator[Fact]:
@@ -71,9 +79,10 @@ def set_desired(team: Team, command: c.SetDesired, now: datetime) -> Iterator[Fa
     run = agent.run
     if agent.dismissed_until is not None and command.desired is not PAUSE:
         raise Dismissed(name=agent.id)
-    is_ours = agent.authority is Authority.MUSTER
-    if is_ours and command.desired is not PAUSE and not command.can_wait:
-        require_not_stopping(team)
+    if agent.authority is Authority.MUSTER and command.desired is not PAUSE:
+        require_readable_file(agent)
+        if not command.can_wait:
+            require_not_stopping(team)
     if command.if_generation is not None and command.if_generation != run.generation:
         raise StaleGeneration(name=agent.id, generation=run.generation, given=command.if_generation)
     # A repeated start during a retry backoff means: try now.
@@ -173,6 +182,7 @@ def autostart_agent(team: Team, command: c.AutostartAgent, now: datetime) -> Ite
     run = agent.run
     if not run.policy.autostart or run.is_held or run.desired is not PAUSE:
         return
+    require_readable_file(agent)
     yield desire(agent, RunMode.CONTINUOUS, "autostart", MUSTER, "autostart")
 
 
@@ -202,7 +212,7 @@ def start_session(team: Team, command: c.StartSession, now: datetime) -> Iterato
     if refused is not None:
         raise refused
     if reached := session_limit_reached(agent, now):
-        yield desire(agent, PAUSE, "budget", MUSTER, reached)
+        yield desire(agent, PAUSE, SESSION_LIMIT, MUSTER, reached)
         if between_sessions(agent):
             yield move(agent, "session_ended", PAUSE)
         return

@@ -15,12 +15,18 @@ from muster.machines import events as e
 from muster.machines.backoff import pause_s
 from muster.machines.events import Fact
 from muster.machines.ids import MUSTER
-from muster.machines.policies import RunPolicy
+from muster.machines.policies import SESSION_LIMIT, RunPolicy
 from muster.machines.run_control.gate import closed_gate, session_limit_reached
 from muster.machines.run_control.live import live_session
 from muster.machines.run_control.modes import ONE_SHOTS, PAUSE, desire, move
 from muster.machines.state import Agent, Session, Team
-from muster.machines.vocabulary import FAILURES, Outcome, RestartPolicy, RunMode, Urgency
+from muster.machines.vocabulary import (
+    FAILURES,
+    Outcome,
+    RestartPolicy,
+    RunMode,
+    Urgency,
+)
 
 UNFINISHED = (Outcome.LOST, Outcome.CUT_OFF)
 """Outcomes of sessions that ended with muster: a one-shot is still wanted then."""
@@ -174,7 +180,7 @@ def _failures_spent(agent: Agent, reason: str) -> Fact | None:
         return None
     row = "1 failure" if failures == 1 else f"{failures} failures in a row"
     note = f"{row}, as many as its budget allows{_because(reason)}"
-    return desire(agent, PAUSE, "budget", MUSTER, note)
+    return desire(agent, PAUSE, SESSION_LIMIT, MUSTER, note)
 
 
 def _because(reason: str) -> str:

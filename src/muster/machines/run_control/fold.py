@@ -11,7 +11,7 @@ from muster.machines.folding import with_agent
 from muster.machines.identity.loops import reported
 from muster.machines.ids import SeatId, SessionId
 from muster.machines.maps import drop, put
-from muster.machines.policies import RunPolicy
+from muster.machines.policies import STOPS, RunPolicy
 from muster.machines.spending import unfinished
 from muster.machines.state import (
     Agent,
@@ -25,7 +25,6 @@ from muster.machines.state import (
 from muster.machines.vocabulary import (
     FAILURES,
     NOTHING_USED,
-    RUNAWAY,
     Authority,
     OnSilence,
     Outcome,
@@ -70,7 +69,7 @@ def desired_set(team: Team, event: Event, fact: e.DesiredSet) -> Team:
 
 def _is_held(run: RunControl, fact: e.DesiredSet) -> bool:
     """Whether autostart is to leave the agent alone: a person or a budget paused it."""
-    if fact.trigger not in ("person", "budget", RUNAWAY) or fact.desired in _ONE_SHOTS:
+    if fact.trigger not in STOPS or fact.desired in _ONE_SHOTS:
         return run.is_held
     return fact.desired is RunMode.PAUSE
 
@@ -221,7 +220,13 @@ def agent_configured(team: Team, event: Event, fact: e.AgentConfigured) -> Team:
     if fact.authority is not agent.authority or run.on_call:
         initial = initial_run(fact.authority)
         run = replace(
-            run, desired=initial.desired, current=initial.current, retry_at=None, on_call=False
+            run,
+            desired=initial.desired,
+            current=initial.current,
+            retry_at=None,
+            on_call=False,
+            file_problem="",
+            is_file_readable=True,
         )
     agent = replace(
         agent,

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from muster.machines import events as e
 from muster.machines.events import Fact
 from muster.machines.ids import SessionId
+from muster.machines.policies import SESSION_LIMIT
 from muster.machines.state import Agent
 from muster.machines.tables import Row, Table
 from muster.machines.vocabulary import RUNAWAY, Machine, RunMode
@@ -34,7 +35,8 @@ def _rows(
 DESIRED: Table[None] = Table(
     *_rows(list(RunMode), list(RunMode), "person", "new generation, acted on at once"),
     *_rows(ONE_SHOTS, (PAUSE,), "one_shot_done", "unless `desired` changed meanwhile"),
-    *_rows(RUNNING, (PAUSE,), "budget", "a limit is reached; the note says which"),
+    *_rows(RUNNING, (PAUSE,), "budget", "a limit of usage is reached; the note says which"),
+    *_rows(RUNNING, (PAUSE,), SESSION_LIMIT, "too many, too long or failing; the note says which"),
     *_rows(RUNNING, (PAUSE,), RUNAWAY, "it spends too fast; the note says how fast"),
     *_rows((CONTINUOUS,), (PAUSE,), "restart_policy", "its settings ask for no other session"),
     *_rows((PAUSE,), (CONTINUOUS,), "autostart", "with muster, unless a person paused it"),

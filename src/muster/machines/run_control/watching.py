@@ -12,6 +12,7 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.events import Fact
 from muster.machines.ids import MUSTER
+from muster.machines.policies import SESSION_LIMIT
 from muster.machines.run_control.fold import silence_reason
 from muster.machines.run_control.live import sessions_of, stop_all, stop_one
 from muster.machines.run_control.modes import ONE_SHOTS, PAUSE, desire
@@ -94,5 +95,5 @@ def _over_limit(team: Team, agent: Agent) -> Iterator[Fact]:
     """Pause an agent whose session is as long as its budget allows, and stop it now."""
     note = f"a session of {agent.run.budget.session_seconds:g} s, as long as its budget allows"
     if agent.run.desired is not PAUSE:
-        yield desire(agent, PAUSE, "budget", MUSTER, note)
+        yield desire(agent, PAUSE, SESSION_LIMIT, MUSTER, note)
     yield from stop_all(team, agent, Urgency.NOW, note)

@@ -77,6 +77,8 @@ class StateFileAgent:
         seen = await self._link.settled(patient=self._may_pass)
         if seen.document is not None:
             self._link.clear(READING)
+            if not self._link.run.is_file_readable:
+                await self._link.tell("")
             await self._take_in(seen.document, seen.stamp)
             return await self._mirror(seen.document)
         if seen.missing:
@@ -180,6 +182,7 @@ class StateFileAgent:
         planned = fulfil(document, run, known, now)
         await self._link.remember(run.generation, *dict.fromkeys((document.wish, planned.wish)))
         if document.desired is run.desired and document.fields.get(CURRENT) == run.current:
+            await self._link.tell("")
             return None
         if pause := await self._rest_from_corrections(run):
             return pause
@@ -239,7 +242,9 @@ class StateFileAgent:
         try:
             await self._link.create(document)
         except OSError as error:
-            await self._link.warn(WRITING, f"{self._link.path} cannot be made: {error.strerror}")
+            trouble = f"{self._link.path} cannot be made: {error.strerror}"
+            await self._link.warn(WRITING, trouble)
+            await self._link.tell(trouble)
             return 1.0
         self._known, self._stamp = document.wish, None
         return 0.0
@@ -264,7 +269,9 @@ class StateFileAgent:
             await self._link.remember(run.generation, document.wish)
             await self._link.exchange(lambda base: valid if base == malformed else base)
         except OSError as error:
-            await self._link.warn(READING, f"{why}, and cannot be mended: {error.strerror}")
+            trouble = f"{why}, and cannot be mended: {error.strerror}"
+            await self._link.warn(READING, trouble)
+            await self._link.tell(trouble, is_readable=False)
             return 1.0
         self._known, self._stamp = document.wish, None
         return 0.0
@@ -272,6 +279,7 @@ class StateFileAgent:
     async def _distrust(self, trouble: str) -> None:
         """Pause while nobody can tell what is wished."""
         await self._link.warn(READING, f"{trouble}; it counts as pause")
+        await self._link.tell(trouble, is_readable=False)
         if await self._link.pause(trouble):
             self._paused_in = self._link.run.generation
         self._known = self._stamp = None

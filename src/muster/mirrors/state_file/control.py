@@ -72,8 +72,11 @@ class StateFileController:
             return await self._make()
         if seen.document is None:
             await self._link.warn(READING, seen.trouble)
+            await self._link.tell(seen.trouble, is_readable=False)
             return 1.0
         self._link.clear(READING)
+        if not self._link.run.is_file_readable:
+            await self._link.tell("")
         await self._hear(seen, seen.document)
         await self._take_in(seen, seen.document)
         return await self._wish(seen.document)
@@ -194,6 +197,7 @@ class StateFileController:
         run, known = self._link.run, self._known
         if document.desired is run.desired:
             self._agreed = run.generation
+            await self._link.tell("")
             await self._link.remember(run.generation, _undated(document.wish))
             return None
         fields = self._fields(run, document.wish)
@@ -262,7 +266,9 @@ class StateFileController:
         try:
             await self._link.create(document)
         except OSError as error:
-            await self._link.warn(WRITING, f"{self._link.path} cannot be made: {error.strerror}")
+            trouble = f"{self._link.path} cannot be made: {error.strerror}"
+            await self._link.warn(WRITING, trouble)
+            await self._link.tell(trouble)
             return 1.0
         self._written = self._agreed = run.generation
         self._known, self._content = document.wish, document.encode()

@@ -29,7 +29,7 @@ from muster.limits import (
     NOTE_CHARS_MAX,
 )
 from muster.machines.backoff import pause_s
-from muster.machines.commands import Command, SetDesired
+from muster.machines.commands import Command, ReportStateFile, SetDesired
 from muster.machines.ids import MUSTER, SeatId
 from muster.machines.state import Agent, RunControl
 from muster.machines.vocabulary import RunMode
@@ -197,6 +197,7 @@ class StateFileLink(LinkedFile[DisplacedFile]):
         self._unwritten += 1
         what = f"{self.path} cannot be written: {error.strerror}"
         await self.warn(WRITING, f"{what}. The log has what is desired, and muster obeys that")
+        await self.tell(what)
         return pause_s(self._unwritten, most_s=FILE_UNWRITTEN_SECONDS_MAX)
 
     async def written(self) -> None:
@@ -205,6 +206,14 @@ class StateFileLink(LinkedFile[DisplacedFile]):
             self._unwritten = 0
             self.clear(WRITING)
             await self.report(f"{self.path} can be written again")
+        await self.tell("")
+
+    async def tell(self, problem: str, *, is_readable: bool = True) -> None:
+        """Tell run control what is wrong with the file; with an empty text, that nothing is."""
+        run = self.run
+        if (problem, is_readable) != (run.file_problem, run.is_file_readable):
+            about = ReportStateFile(seat=self.seat, problem=problem, is_readable=is_readable)
+            await self.try_send(about)
 
     # ── the file ──────────────────────────────────────────────────────────────────────────────────
 

@@ -9,13 +9,15 @@ from pathlib import Path
 
 from muster.errors import StateFileInUse
 from muster.home.file_lock import FileLock, LockHeld, lock_beside
+from muster.mirrors.exchange import target_of
 
 
-def lock_state_file(path: Path, target: Path, *, holder: str = "") -> FileLock | None:
+def lock_state_file(path: Path, target: Path | None = None, *, holder: str = "") -> FileLock | None:
     """Lock a state file, which need not exist yet; `None` where its folder cannot be written.
 
-    `target` is the file that the path leads to. `holder` tells others who has it.
+    `target` is the file that the path leads to, if that is known. `holder` tells others who has it.
     """
+    target = target or target_of(path)
     try:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         return FileLock.take(lock_beside(target), label=holder)

@@ -244,6 +244,12 @@ class AgentView(View, frozen=True, kw_only=True):
     desired: RunMode
     current: RunMode
     badge: Badge
+    is_stopped: bool = False
+    """Whether a person or a limit has stopped it, other than by putting it to sleep."""
+
+    state_file_problem: str = ""
+    """Why its state file cannot be read or written; empty if it can."""
+
     failures: int
     retry_at: datetime | None
     last_failure: FailureView | None = None
@@ -377,7 +383,8 @@ class RunView(View, frozen=True, kw_only=True):
 
     set_by: str
     set_because: str = ""
-    """Why it was set: `person`, `one_shot_done`, `budget`, `restart_policy`, `autostart`."""
+    """Why it was set: `person`, `one_shot_done`, `budget`, `session_limit`, `runaway`,
+    `restart_policy`, `autostart`."""
 
     set_at: datetime | None
     note: str

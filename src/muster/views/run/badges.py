@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 from muster import limits
 from muster.machines.ids import author_text
+from muster.machines.policies import LIMIT_PAUSES
 from muster.machines.run_control.live import own_session
 from muster.machines.state import (
     Agent,
@@ -30,7 +31,7 @@ from muster.machines.state import (
 )
 from muster.machines.turns.order import in_ring_order, wants_turn
 from muster.machines.turns.table import selector_of
-from muster.machines.vocabulary import RUNAWAY, Authority, Awaits, Outcome, RunMode, Urgency
+from muster.machines.vocabulary import Authority, Awaits, Outcome, RunMode, Urgency
 from muster.views.answers.agents import Badge, BadgeWord, Control, ControlAct, RosterGroup
 from muster.views.run.births import hatching, reason_of, short, unborn
 from muster.views.run.controls import SUMMON, Controls, controls_of
@@ -184,8 +185,8 @@ def _stopping(team: Team, agent: Agent, session: Session) -> str:
         return "stopping now"
     if session.restart or (agent.run.desired is not RunMode.PAUSE and team.shutdown is None):
         return "restarts after this session"
-    budget = agent.run.set_because in ("budget", RUNAWAY)
-    return "stops after this session" + (f": {agent.run.note}" if budget else "")
+    is_limit = agent.run.set_because in LIMIT_PAUSES
+    return "stops after this session" + (f": {agent.run.note}" if is_limit else "")
 
 
 def _idle(team: Team, agent: Agent) -> Line:
@@ -229,7 +230,7 @@ def _paused(agent: Agent) -> str:
             return f"{_SINGLE.get(mode, 'session')} {outcome}{why}"
         case "runaway":
             return f"paused as a runaway: {run.note}"
-        case "budget":
+        case "budget" | "session_limit":
             return f"budget reached: {run.note}"
         case "restart_policy":
             return run.note

@@ -6,10 +6,14 @@ from muster.views.run.births import reason_of, short
 
 
 def failed_line(run: RunControl) -> str:
-    """How often it failed in a row and why: short, because the time of the next try comes after."""
-    if run.last_failure is None:
+    """How often it failed in a row and why: short, because the time of the next try comes after.
+
+    A start by hand resets the backoff, not the number of failures since the last success.
+    """
+    failure = run.last_failure
+    if failure is None:
         return _times(run.failures)
-    return f"{_times(run.failures)}: {reason_of(run.last_failure)}"
+    return f"{_times(failure.count)}: {reason_of(failure)}"
 
 
 def unanswered_line(agent: Agent) -> str | None:

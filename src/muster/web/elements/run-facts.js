@@ -18,7 +18,7 @@ export const factList = () => h("dl", { class: "policies" });
 
 /** Show the facts of an agent that muster runs; other agents have none of these settings. */
 export function paintFacts(list, agent) {
-  const facts = agent.authority === "muster" ? factsOf(agent) : [];
+  const facts = [...fileFacts(agent), ...(agent.authority === "muster" ? factsOf(agent) : [])];
   keyed(
     list,
     facts,
@@ -37,6 +37,9 @@ export function paintFacts(list, agent) {
 }
 
 const anchor = ({ text, href }) => h("a", { href, text });
+
+const fileFacts = ({ stateFileProblem }) =>
+  stateFileProblem ? [{ name: "State file", text: visible(stateFileProblem), waits: true }] : [];
 
 function factsOf(agent) {
   const { schedule, nextStart, restart, autostart, groups, after, silentSeconds } = agent;
@@ -96,10 +99,12 @@ function limitsOf({ budget, counted }) {
 
 /** The same for a card, in one line: `every 30m · after db · in nightly`. */
 export function factLine(agent) {
-  if (agent.authority !== "muster") return "";
+  const file = agent.stateFileProblem ? "state file in trouble" : "";
+  if (agent.authority !== "muster") return file;
   const { schedule, nextStart, restart, groups, after, budget } = agent;
   const next = nextStart?.why === "schedule" ? `, next ${moment(nextStart.at)}` : "";
   return [
+    file,
     schedule && `${schedule}${next}`,
     !schedule && restart !== "always" && `restart ${restart}`,
     after.length && `after ${after.join(", ")}`,

@@ -29,7 +29,7 @@ class TeamButton extends Part {
 
   async #press() {
     if (!this.#offered || this.#busy) return;
-    const stopped = store.button === "WAKE" ? sleepers().filter(isStopped) : [];
+    const stopped = store.button === "WAKE" ? sleepers().filter(({ isStopped }) => isStopped) : [];
     return stopped.length ? this.#ask(stopped) : this.#send();
   }
 
@@ -43,7 +43,7 @@ class TeamButton extends Part {
   }
 
   #ask(stopped) {
-    const others = sleepers().filter((agent) => !isStopped(agent));
+    const others = sleepers().filter(({ isStopped }) => !isStopped);
     const run = (agents) => () => {
       dialog.close();
       this.#send(agents);
@@ -102,8 +102,6 @@ class TeamButton extends Part {
   }
 }
 
-const STOPS = new Set(["person", "budget", "runaway"]);
-const isStopped = ({ desired, setBecause }) => desired === "pause" && STOPS.has(setBecause);
 const sleepers = () => store.shown.filter(({ status, disabled }) => status === "sleeping" && !disabled);
 
 customElements.define("team-button", TeamButton);
