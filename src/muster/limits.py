@@ -227,6 +227,9 @@ CHOICE_CHARS_MAX: Final = 500
 NEEDS_SETTLED_MAX: Final = 500
 """What people have put aside; the oldest goes. By then its occasion is over."""
 
+LOOKERS_MAX: Final = 100
+"""People whose last look at the team is remembered; who looked longest ago goes."""
+
 NEED_CHARS_MAX: Final = 240
 """The beginning of a message or request that needs a person: one line of a list."""
 

@@ -297,6 +297,7 @@ DOORS = (
             "muster.cli.look.logs",
             "muster.cli.look.needs",
             "muster.cli.look.search",
+            "muster.cli.look.since",
             "muster.cli.look.status",
             "muster.cli.look.team",
             "muster.cli.look.why",

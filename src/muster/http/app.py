@@ -51,7 +51,7 @@ from muster.http.routes import (
 )
 from muster.http.routes.content import exports, files, memory, search
 from muster.http.routes.operator import settings
-from muster.http.routes.people import approvals, needs
+from muster.http.routes.people import approvals, needs, since
 from muster.http.routing import Answer, ApiCall, Route, RouteTable, routes_in
 from muster.http.stream import Streams
 from muster.http.waiting import CallerGone, LongPolls
@@ -89,7 +89,7 @@ def _plain_routes() -> Iterator[Route]:
         mcp,
     )
     showing = (static, state, costs, history, markdown, why, events)
-    acting = (agents, settings, identity, memory, importing, runs, approvals, needs, tokens)
+    acting = (agents, settings, identity, memory, importing, runs, approvals, needs, since, tokens)
     for module in (health, signin, *acting, *talking, *showing):
         yield from routes_in(module)
 

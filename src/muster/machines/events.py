@@ -1109,8 +1109,9 @@ class MoreAllowed(Fact, frozen=True, kw_only=True):
 
 
 class MessagesSeen(Fact, frozen=True, kw_only=True):
-    """A person has seen the messages of an agent, or of a channel, up to `upto` in the log. It goes
-    back only where a person takes back that messages were done."""
+    """A person has seen the messages of an agent, or of a channel, up to `upto` in the log; with
+    neither, the person has looked at the whole team. It goes back only where a person takes back
+    that messages were done."""
 
     upto: int
     seat: SeatId | None = None

@@ -944,6 +944,9 @@ class Team(Record, frozen=True, kw_only=True):
     settled: tuple[SettledNeed, ...] = ()
     """What people have put aside, oldest first."""
 
+    looked: Mapping[str, int] = {}
+    """How far in the log each person has looked at the team; the last who looked is last."""
+
     keys: RecentKeys = RecentKeys()
 
     @property

@@ -22,6 +22,9 @@ from muster.views.answers.conversations import (
     StepView,
 )
 
+EARLIER_CHARS: Final = 4_000
+"""How much of an earlier request, and of its answer, the request has that goes on from it."""
+
 
 def views_of(
     events: Iterable[Event], *, home: str = MAIN
@@ -142,3 +145,31 @@ def step_line(fact: e.StateTransition) -> str:
     """`[MAIN → AGENT]  # why`."""
     why = _SHOWN.get(fact.trigger) or reason_of(fact)
     return f"[{state_name(fact.source)} → {state_name(fact.target)}]  # {why}"
+
+
+# ── going on ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def worker_of(view: ConversationView) -> str | None:
+    """The agent that worked on a conversation last; None where only MAIN did."""
+    workers = [step.target for step in view.trace if step.target not in (MAIN, QUEUE)]
+    return workers[-1] if workers else None
+
+
+def continued(earlier: ConversationView, text: str) -> str:
+    """A request that goes on from an earlier one, with what its agent has to know of it."""
+    files = [file.path for file in earlier.files]
+    parts = [
+        text,
+        f"This goes on from {earlier.conversation}, which asked:\n{_quote(earlier.text)}",
+        f"Its answer was:\n{_quote(earlier.answer)}" if earlier.answer else "",
+        f"Its files are in conversations/{earlier.conversation}/outputs: {', '.join(files)}"
+        if files
+        else "",
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _quote(text: str) -> str:
+    cut = text if len(text) <= EARLIER_CHARS else f"{text[:EARLIER_CHARS]}…"
+    return "\n".join(f"> {line}" for line in cut.splitlines())

@@ -45,6 +45,13 @@ export const put = (path, body) => ask("PUT", path, body);
 export const patch = (path, body) => ask("PATCH", path, body);
 export const remove = (path) => ask("DELETE", path);
 
+/** Post without waiting for an answer; the browser sends it also while the page is being closed. */
+export function leave(path, body) {
+  const headers = { "content-type": "application/json" };
+  const options = { method: "POST", headers, body: JSON.stringify(body), keepalive: true };
+  fetch(path, { ...options, credentials: "same-origin" }).catch(() => {});
+}
+
 /** Post with an idempotency key: a retry has no further effect. */
 export const say = (path, body, key) => ask("POST", path, body, { "idempotency-key": key });
 

@@ -1,17 +1,20 @@
 """What needs a person: when it is listed, in which order, and when it goes."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from msgspec.structs import replace
 
 from muster import limits
+from muster.limits import LOOKERS_MAX
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.events import Event
-from muster.machines.ids import ConversationId
+from muster.machines.ids import ConversationId, SessionId
 from muster.machines.kernel.fold import evolve
+from muster.machines.needs.fold import messages_seen
 from muster.machines.needs.needs import Need, changes_at, open_needs
+from muster.machines.state import Team
 from muster.machines.vocabulary import (
     Authority,
     Budget,
@@ -23,6 +26,8 @@ from muster.machines.vocabulary import (
     TurnConfig,
 )
 from tests.machines.scene import REVIEWS, Scene, facts
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def needs(scene: Scene) -> list[Need]:
@@ -310,8 +315,25 @@ def test_messages_are_seen_up_to_a_place_that_only_moves_forward() -> None:
     assert scene.do(c.SeeMessages(upto=1, seat=seat)) == []
     assert facts(scene.do(c.SeeMessages(upto=10**6, channel=REVIEWS)), e.MessagesSeen)
     assert needs(scene) == []
-    scene.refuse(c.SeeMessages(upto=1), "invalid")
     scene.refuse(c.SeeMessages(upto=1, seat=seat, channel=REVIEWS), "invalid")
+
+
+def test_each_person_has_looked_at_the_team_up_to_a_place_that_only_moves_forward() -> None:
+    scene = Scene()
+    scene.connected("Ada")
+    last = scene.team.seq
+    assert facts(scene.do(c.SeeMessages(upto=10**6)), e.MessagesSeen) == [e.MessagesSeen(upto=last)]
+    scene.do(c.SeeMessages(upto=1))
+    assert list(scene.team.looked.values()) == [last]
+
+
+def test_who_looked_longest_ago_is_forgotten_where_too_many_have_looked() -> None:
+    team = Team(looked={f"person:{number}": 1 for number in range(LOOKERS_MAX)})
+    event = Event(5, NOW, SessionId("boot-1"), "person:Marcus", None, e.MessagesSeen(upto=4))
+    after = messages_seen(team, event, e.MessagesSeen(upto=4)).looked
+    assert len(after) == LOOKERS_MAX
+    assert "person:0" not in after
+    assert list(after.items())[-1] == ("person:Marcus", 4)
 
 
 def test_a_message_that_is_done_was_seen() -> None:

@@ -69,8 +69,10 @@ def _unseen_again(team: Team, key: str) -> Fact | None:
 
 def see_messages(team: Team, command: c.SeeMessages, now: datetime) -> Sequence[Fact]:
     """Record what a person has seen. It only moves forward, and not past the newest message."""
-    if (command.channel is None) == (command.seat is None):
+    if command.channel is not None and command.seat is not None:
         raise Invalid(what="the messages", why="are those of an agent or those of a channel")
+    if command.channel is None and command.seat is None:
+        return (e.MessagesSeen(upto=min(command.upto, team.seq)),)
     if command.channel is not None:
         channel = team.channel(command.channel)
         before, newest = channel.seen, channel.newest

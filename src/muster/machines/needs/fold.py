@@ -1,8 +1,10 @@
 """The fold of what people have put aside and seen, and of reports that are contradicted."""
 
+from collections.abc import Mapping
+
 from msgspec.structs import replace
 
-from muster.limits import NEEDS_SETTLED_MAX
+from muster.limits import LOOKERS_MAX, NEEDS_SETTLED_MAX
 from muster.machines import events as e
 from muster.machines.events import Event
 from muster.machines.maps import put
@@ -23,9 +25,17 @@ def messages_seen(team: Team, event: Event, fact: e.MessagesSeen) -> Team:
     if fact.channel is not None:
         channel = replace(team.channels[fact.channel], seen=fact.upto)
         return replace(team, channels=put(team.channels, channel.id, channel))
-    assert fact.seat is not None
+    if fact.seat is None:
+        return replace(team, looked=_looked(team, event.actor, fact.upto))
     agent = replace(team.agents[fact.seat], seen=fact.upto)
     return replace(team, agents=put(team.agents, agent.seat, agent))
+
+
+def _looked(team: Team, actor: str, upto: int) -> Mapping[str, int]:
+    """How far people have looked, without those who looked longest ago if they are too many."""
+    others = {each: seq for each, seq in team.looked.items() if each != actor}
+    kept = list(others.items())[-(LOOKERS_MAX - 1) :]
+    return dict(kept) | {actor: max(upto, team.looked.get(actor, 0))}
 
 
 def conflict(team: Team, event: Event, fact: e.Conflict) -> Team:

@@ -6,6 +6,7 @@ import "../elements/first-steps.js";
 import "../elements/needs-list.js";
 import "../elements/retired-list.js";
 import "../elements/roster-tools.js";
+import "../elements/since-panel.js";
 import "../elements/team-button.js";
 import "../elements/team-tools.js";
 import { post } from "../api.js";
@@ -59,6 +60,7 @@ class TeamView extends Part {
         addButton(),
         h("team-button"),
       ),
+      h("since-panel", { class: "panel" }),
       h("needs-list", { class: "panel" }),
       this.empty,
       h("div", { class: "tools-row" }, this.tools, this.shape),

@@ -26,7 +26,8 @@ class SettleBody(StrictBody, frozen=True, kw_only=True):
 
 
 class SeenBody(StrictBody, frozen=True, kw_only=True):
-    """The messages that a person has seen: those of an agent, or those of a channel."""
+    """The messages that a person has seen: those of an agent, or those of a channel; with neither,
+    the person has looked at the whole team."""
 
     upto: Seq
     agent: str | None = None
