@@ -3338,6 +3338,54 @@ NEEDS = (
         },
     ),
     Promise(
+        "A task is cancelled, run again and continued, and stands on a board.",
+        {
+            "machines/delegation/test_delegation.py": [
+                "test_a_request_that_is_cancelled_ends_wherever_it_is",
+                "test_only_a_person_cancels_and_not_what_another_program_leads",
+            ],
+            "machines/run_control/test_tasks.py": [
+                "test_the_work_on_a_request_that_is_cancelled_is_stopped_and_no_other",
+            ],
+            "http/routes/test_conversations.py": [
+                "test_a_request_goes_on_from_an_earlier_one_and_is_cancelled",
+            ],
+            "cli/delegate/test_cancel.py": [
+                "test_a_task_is_cancelled_by_its_number_and_the_program_ends",
+            ],
+            "web/test_conversations.py": [
+                "test_the_board_shows_each_task_where_it_stands_and_cancels_it",
+                "test_a_task_is_continued_by_the_agent_that_did_it",
+            ],
+        },
+    ),
+    Promise(
+        "What was done, asked and spent, and what failed, is told since a person last looked.",
+        {
+            "machines/needs/test_needs.py": [
+                "test_each_person_has_looked_at_the_team_up_to_a_place_that_only_moves_forward",
+                "test_who_looked_longest_ago_is_forgotten_where_too_many_have_looked",
+            ],
+            "views/content/test_since.py": [
+                "test_requests_are_told_by_their_text_with_how_they_ended",
+                "test_an_agent_that_fails_again_and_again_is_one_entry_with_its_last_reason",
+                "test_a_session_that_ends_well_is_no_entry",
+                "test_what_agents_asked_is_told_with_the_answer",
+                "test_a_turn_that_waits_for_a_person_is_a_question_and_other_waits_are_not",
+                "test_costs_are_added_up_and_drawn_over_the_time",
+                "test_messages_are_counted_by_channel_and_the_newest_entries_are_told",
+                "test_each_person_has_looked_up_to_a_place_of_their_own",
+            ],
+            "http/routes/people/test_since.py": [
+                "test_the_digest_begins_where_the_person_last_looked",
+                "test_the_command_line_tells_the_same",
+            ],
+            "web/test_since.py": [
+                "test_the_page_tells_what_happened_since_it_was_left_until_it_is_read",
+            ],
+        },
+    ),
+    Promise(
         "What needs a person is listed, complete, the same for every client, until it is answered.",
         {
             "machines/needs/test_needs.py": [

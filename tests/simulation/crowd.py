@@ -291,6 +291,7 @@ class Crowd:
             c.FinishTask(conversation=name, epoch=epoch, failed=self._chance.random() < 0.2),
             c.CloseConversation(conversation=name, summary="done"),
             c.RecordProgress(conversation=name, what="a file"),
+            c.CancelConversation(conversation=name),
         ]
         yield self._chance.choice(deeds)
         if self._chance.random() < 0.02:

@@ -514,6 +514,7 @@ def task_space(*, on_call: bool) -> Space:
         yield c.Delegate(conversation=one, to="ada", trigger="fits", seconds=60)
         yield c.FinishTask(conversation=one, epoch=1)
         yield c.EndDelegation()
+        yield c.CancelConversation(conversation=one)
         for agent in team.agents.values():
             yield from _task_tries(team, agent)
 

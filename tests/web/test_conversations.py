@@ -122,11 +122,12 @@ def test_a_session_is_opened_used_and_closed(person: Watched, server: Server) ->
     expect(page).to_have_url(re.compile(r"#/conversation/conv_\d+$"))
     expect(page.locator(".way .state")).to_have_text(["MAIN", "python-engineer", "MAIN"])
     expect(page.locator(".head .badge")).to_have_text("answered")
+    page.get_by_role("link", name="All tasks").click()
     expect(page.get_by_role("textbox", name="Request")).to_have_value("")
 
     other = person.context.new_page()
     other.goto(f"{server.url}/#/conversation")
-    expect(other.locator(".talks li")).to_have_count(1)
+    expect(other.locator("task-board li")).to_have_count(1)
     other.get_by_role("button", name="Close the session").click()
     expect(panel).to_contain_text("No session is open")
     expect(other.locator("session-panel")).to_contain_text("No session is open")
@@ -227,7 +228,7 @@ def test_a_request_is_pending_until_confirmed_and_then_updates_live(
         ask(page, DOCS)
     button = page.locator("ask-box button")
     expect(button).to_have_text("Asking …")
-    expect(page.locator(".talks li")).to_have_count(0)  # nothing is guessed
+    expect(page.locator("task-board li")).to_have_count(0)  # nothing is guessed
     held[0].continue_()  # type: ignore[attr-defined]
     expect(page.locator(".head .badge")).to_have_text("docs-writer is working")
     now = page.locator(".way .state[data-now=true]")
@@ -240,6 +241,49 @@ def test_a_request_is_pending_until_confirmed_and_then_updates_live(
     picture = page.get_by_role("img", name="dot.png")
     expect(picture).to_be_visible()
     assert picture.evaluate("picture => picture.decode().then(() => picture.naturalWidth)") == 1
+
+
+def test_the_board_shows_each_task_where_it_stands_and_cancels_it(
+    person: Watched, server: Server, operator: Asker, session: str
+) -> None:
+    operator.post("/api/conversations", {"text": PYTHON})
+    page = person.signed_in(server, "#/conversation")
+    board = page.locator("task-board")
+    done = board.get_by_role("region", name=re.compile("^Done"))
+    expect(done).to_contain_text(PYTHON)
+    ask(page, DOCS)
+    expect(page.locator(".head .badge")).to_have_text("docs-writer is working")
+    page.get_by_role("link", name="All tasks").click()
+    working = board.get_by_role("region", name="Working")
+    expect(working).to_contain_text("docs-writer")
+    working.get_by_role("button", name=re.compile("^Cancel")).click()
+    undone = board.get_by_role("region", name="Not done")
+    expect(undone).to_contain_text("cancelled")
+    expect(working.locator("li")).to_have_count(0)
+
+    board.get_by_role("button", name="List").click()
+    rows = board.locator(".rows li")
+    expect(rows.first).to_contain_text("cancelled")
+    page.reload()
+    expect(board.get_by_role("button", name="List")).to_have_attribute("aria-pressed", "true")
+    first = rows.filter(has_text=PYTHON).first
+    first.get_by_role("button", name=re.compile("^Run again")).click()
+    expect(page).to_have_url(re.compile(r"#/conversation/conv_\d+$"))
+    expect(page.locator(".head .badge")).to_have_text("answered")
+
+
+def test_a_task_is_continued_by_the_agent_that_did_it(
+    person: Watched, server: Server, session: str
+) -> None:
+    page = person.signed_in(server, "#/conversation")
+    ask(page, PYTHON)
+    expect(page.locator(".head .badge")).to_have_text("answered")
+    more = page.get_by_role("textbox", name="Go on from this task")
+    more.fill("Now in French")
+    more.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Now in French")
+    expect(page.locator(".way .state").nth(1)).to_have_text("python-engineer")
+    expect(page.locator("talk-answer .request")).to_contain_text("I wrote **hello_world.py**.")
 
 
 @pytest.mark.parametrize("session", ["interactive"], indirect=True)
@@ -291,6 +335,7 @@ def test_a_refusal_is_shown_and_the_text_is_kept(
 ) -> None:
     page = person.signed_in(server, "#/conversation/conv_404")
     expect(page.get_by_role("heading", name="There is no task conv_404")).to_be_visible()
+    page.get_by_role("link", name="All tasks").click()
     page.route("**/api/delegation", lambda route: route.fulfill(status=503))  # so it hears no end
     expect(page.get_by_role("textbox", name="Request")).to_be_visible()
     operator.delete("/api/delegation")
@@ -311,6 +356,9 @@ def test_the_page_is_accessible(
     operator.post("/api/conversations", {"text": PYTHON})
     with watched(browser, bypass_csp=True, color_scheme=scheme) as person:
         page = person.signed_in(server, "#/conversation")
+        expect(page.locator("task-board [data-column=done] li").first).to_be_visible()
+        assert hard_to_use(page) == []
+        page.locator("task-board").get_by_role("link", name=PYTHON).first.click()
         page.get_by_role("button", name="hello_world.py").click()
         expect(page.locator(".preview pre")).to_be_visible()
         expect(page.locator("talk-dialogue .said .text p").first).to_be_visible()
@@ -339,7 +387,9 @@ def test_hostile_messages_files_and_names_are_shown_as_text(
         each.click()
     expect(dialogue).to_contain_text("onerror=")
     forbidden = "script, img, iframe, style, form, input, meta, [onclick], [onerror], [style]"
-    shown = page.locator("talk-answer, talk-dialogue, talk-trace, talk-files, .talks, .head")
+    shown = page.locator(
+        "talk-answer > :not(.row), talk-dialogue, talk-trace, talk-files, .talks, .head"
+    )
     assert shown.locator(forbidden).count() == 0
     links = dialogue.locator("a").evaluate_all("links => links.map(link => link.protocol)")
     assert set(links) <= {"http:", "https:", "mailto:"}

@@ -60,6 +60,7 @@ VERBS: Final[Mapping[str, Verb]] = {
         DELEGATE,
         "Delegate a request to the agent whose description matches.",
     ),
+    "cancel": Verb("delegate.cancel", DELEGATE, "Cancel requests, and stop the work on them."),
     "choices": Verb(
         "delegate.choices", DELEGATE, "List, add and forget choices of agents for requests."
     ),
@@ -72,6 +73,7 @@ VERBS: Final[Mapping[str, Verb]] = {
     "agents": Verb("look.agents", LOOK, "List agents: name, colour, soul, presence."),
     "soul": Verb("look.agents", LOOK, "Print an agent's soul: what it wrote at its registration."),
     "transcript": Verb("look.agents", LOOK, "Show the messages of an agent, sent and received."),
+    "since": Verb("look.since", LOOK, "Tell what happened since you last looked."),
     "costs": Verb("look.costs", LOOK, "Show tokens and cost by agent and channel."),
     "log": Verb("look.log", LOOK, "Show events; --follow prints new ones."),
     "search": Verb("look.search", LOOK, "Search all messages for words, newest first."),

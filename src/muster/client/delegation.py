@@ -32,17 +32,31 @@ def end_delegation() -> ApiRequest[DelegationView]:
 
 
 def converse(
-    text: str, *, to: str | None = None, wait: bool = True, depth: int = 0, agent: str = ""
+    text: str,
+    *,
+    to: str | None = None,
+    wait: bool = True,
+    depth: int = 0,
+    agent: str = "",
+    continues: str | None = None,
 ) -> ApiRequest[ConversationView]:
     """Hand a request to the agent whose description matches, and wait for its result.
 
-    `depth` and `agent` tell that an agent asks: its MUSTER_ASK_DEPTH and its name.
+    `depth` and `agent` tell that an agent asks: its MUSTER_ASK_DEPTH and its name. `continues` is
+    an earlier conversation: its agent gets the request, with what it was asked and answered.
     """
     return ApiRequest(
         method="POST",
         path=api_path("conversations"),
         answer=ConversationView,
-        body=given(text=text, to=to, wait=wait, depth=depth or None, agent=agent or None),
+        body=given(
+            text=text,
+            to=to,
+            wait=wait,
+            depth=depth or None,
+            agent=agent or None,
+            continues=continues,
+        ),
         waits_s=TURN_SECONDS_MAX,
     )
 
@@ -84,6 +98,12 @@ def log_line(entry: str) -> ApiRequest[DelegationView]:
     """Write a line into the index of conversations."""
     path = api_path("delegation", "log")
     return ApiRequest(method="POST", path=path, answer=DelegationView, body={"entry": entry})
+
+
+def cancel(name: str) -> ApiRequest[ConversationView]:
+    """End a request that is no longer wanted, and stop the work on it."""
+    path = api_path("conversations", name, "cancel")
+    return ApiRequest(method="POST", path=path, answer=ConversationView)
 
 
 def conversation(name: str) -> ApiRequest[ConversationView]:

@@ -1035,6 +1035,12 @@ class CloseConversation(Command, frozen=True, kw_only=True):
     """Whether the conversation failed."""
 
 
+class CancelConversation(Command, frozen=True, kw_only=True):
+    """A person no longer wants a request: end its conversation, and stop the work on it."""
+
+    conversation: ConversationId
+
+
 # ── what needs a person ───────────────────────────────────────────────────────────────────────────
 
 
@@ -1062,7 +1068,8 @@ class AllowMore(Command, frozen=True, kw_only=True):
 
 
 class SeeMessages(Command, frozen=True, kw_only=True):
-    """A person has seen the messages of an agent, or of a channel, up to a place in the log."""
+    """A person has seen the messages of an agent, or of a channel, up to a place in the log; with
+    neither, the person has looked at the whole team."""
 
     upto: int
     seat: SeatId | None = None

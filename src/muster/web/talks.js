@@ -68,6 +68,7 @@ export async function act(key, label, call) {
 /** The state of a conversation, in words and as a colour. */
 export function stateOf(talk) {
   if (talk.outcome === "answered") return { word: "answered", tone: "good" };
+  if (talk.outcome === "ended") return { word: "cancelled", tone: "" };
   if (talk.outcome !== null)
     return { word: talk.outcome, tone: talk.denied || talk.outcome === "failed" ? "bad" : "" };
   return { word: talk.state === "QUEUE" ? "queued" : `${talk.state} is working`, tone: "going" };

@@ -97,6 +97,22 @@ def test_a_request_without_wait_is_answered_at_once_and_continues(
     assert again["conversation"] > view["conversation"]
 
 
+def test_a_request_goes_on_from_an_earlier_one_and_is_cancelled(
+    operator: Asker, session: str
+) -> None:
+    first = operator.post("/api/conversations", {"text": PYTHON})
+    assert first["outcome"] == "answered"
+    with pytest.raises(AssertionError, match="conversation_closed"):
+        operator.post(f"/api/conversations/{first['conversation']}/cancel")
+    wish = {"text": "Now in French", "continues": first["conversation"], "wait": False}
+    more = operator.post("/api/conversations", wish)
+    assert more["text"].startswith("Now in French\n\nThis goes on from")
+    assert first["answer"] in more["text"]
+    assert more["trace"][0]["to"] == "python-engineer"
+    missing = {"text": "more", "continues": "conv_404"}
+    assert operator.post("/api/conversations", missing, 404)["code"] == "not_found"
+
+
 def test_an_ambiguous_request_is_answered_with_the_agents_to_choose_from(
     operator: Asker, session: str
 ) -> None:

@@ -22,6 +22,7 @@ from tests.machines.scene import Scene, facts, moves
 
 ORCHESTRATOR, INTERACTIVE, RESPONSE = DelegationMode
 ONE = ConversationId("conv_001")
+TWO = ConversationId("conv_002")
 
 
 def session(mode: DelegationMode = ORCHESTRATOR, keeper: str = "") -> Scene:
@@ -177,6 +178,27 @@ def test_an_agent_that_fails_gives_the_conversation_back() -> None:
     scene.do(delegate())
     events = scene.do(c.FinishTask(conversation=ONE, epoch=1, failed=True))
     assert moves(events, Machine.DELEGATION) == [("ada", "ada", MAIN, "agent_failed")]
+
+
+def test_a_request_that_is_cancelled_ends_wherever_it_is() -> None:
+    scene = session()
+    scene.do(delegate())
+    events = scene.do(c.CancelConversation(conversation=ONE))
+    assert moves(events, Machine.DELEGATION) == [("ada", "ada", MAIN, "cancelled")]
+    [end] = facts(events, e.ConversationEnd)
+    assert (end.outcome, end.summary) == ("ended", "It was cancelled.")
+    scene.refuse(c.CancelConversation(conversation=ONE), "conversation_closed")
+    scene.do(c.OpenConversation(text="another", speaker_name="Marcus"))
+    events = scene.do(c.CancelConversation(conversation=TWO))
+    assert moves(events, Machine.DELEGATION) == []
+    assert facts(events, e.ConversationEnd)
+
+
+def test_only_a_person_cancels_and_not_what_another_program_leads() -> None:
+    scene = session()
+    scene.refuse(c.CancelConversation(conversation=ONE), "forbidden", "agent:ada")
+    led = session(keeper="claude:s:1@2")
+    led.refuse(c.CancelConversation(conversation=ONE), "invalid")
 
 
 def test_only_the_agent_that_was_handed_it_last_may_go_on() -> None:

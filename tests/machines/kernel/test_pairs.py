@@ -343,6 +343,7 @@ def _of(conversation: ConversationId) -> Iterator[Command]:
     yield c.FinishTask(conversation=conversation, epoch=1)
     yield c.CloseConversation(conversation=conversation, summary="done")
     yield c.CloseConversation(conversation=conversation, summary="nothing", failed=True)
+    yield c.CancelConversation(conversation=conversation)
 
 
 COUPLED = {c.Arrive, c.Depart, c.Awaken, c.Doze, c.StopSession, c.WithdrawApprovals}

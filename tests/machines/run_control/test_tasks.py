@@ -302,6 +302,15 @@ def test_the_end_of_the_state_machine_session_ends_every_task_of_it() -> None:
     assert len(facts(scene.do(c.EndDelegation()), e.StopRequested)) == 2
 
 
+def test_the_work_on_a_request_that_is_cancelled_is_stopped_and_no_other() -> None:
+    scene = session(conversations=2)
+    for each in (asked_for(scene.do(delegate())), asked_for(scene.do(delegate(TWO)))):
+        scene.do(c.ReportSessionStarted(session=each.session, pid=7))
+    [stop] = facts(scene.do(c.CancelConversation(conversation=ONE)), e.StopRequested)
+    assert scene.team.sessions[stop.session].task == ONE
+    assert TWO in scene.team.delegation.conversations
+
+
 def test_a_conversation_that_a_crash_left_with_main_fails_at_the_next_start() -> None:
     scene = session()
     events = scene.do(

@@ -9,7 +9,14 @@ from muster.machines.state import Agent, Channel, Team
 from muster.machines.vocabulary import Answered, Machine, Outcome, TurnConfig, Usage
 from muster.store.codec import stored
 from muster.views.answers.since import SinceKind, SinceView
-from muster.views.content.since import CURVE_PARTS, ENTRIES_MAX, Digest, curve, looked, titles_of
+from muster.views.content.since import (
+    CURVE_PARTS,
+    ENTRIES_MAX,
+    SinceDigest,
+    curve,
+    looked,
+    titles_of,
+)
 from tests.builders import DESIGN
 
 BEGIN = datetime(2026, 3, 1, 18, tzinfo=UTC)
@@ -30,7 +37,9 @@ def told(*facts: Fact, actor: str = "muster") -> SinceView:
         stored(Event(seq, BEGIN + timedelta(minutes=seq), SESSION, actor, None, fact))
         for seq, fact in enumerate(facts, start=1)
     ]
-    digest = Digest(team, titles_of(each for each in events if each.type == "conversation_start"))
+    digest = SinceDigest(
+        team, titles_of(each for each in events if each.type == "conversation_start")
+    )
     for each in events:
         if each.type != "conversation_start":
             digest.add(each)

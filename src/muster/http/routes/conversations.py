@@ -12,7 +12,12 @@ from muster.delegation.conversations import Nesting, past_choices, ranked
 from muster.delegation.policy import policy_of
 from muster.errors import NotFound
 from muster.http.routing import EVERYBODY, OPERATOR, ApiCall, route
-from muster.machines.commands import ForgetChoice, LogConversation, RememberChoice
+from muster.machines.commands import (
+    CancelConversation,
+    ForgetChoice,
+    LogConversation,
+    RememberChoice,
+)
 from muster.machines.ids import ConversationId
 from muster.machines.state import Delegation
 from muster.machines.vocabulary import DelegationMode
@@ -27,7 +32,7 @@ from muster.views.answers.conversations import (
     DelegationView,
     RouteView,
 )
-from muster.views.conversations import choice_list
+from muster.views.conversations import choice_list, continued, worker_of
 
 CONVERSATIONS: Final = 50
 CONVERSATIONS_MAX: Final = 1000
@@ -138,6 +143,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     agent: str = ""
     """The agent that asks, if it is one."""
 
+    continues: ConversationId | None = None
+    """An earlier conversation that this goes on from: its agent gets the request, if none is named,
+    with what it was asked and answered."""
+
 
 class ConversationQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A selection of conversations."""
@@ -148,10 +157,15 @@ class ConversationQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 @route("POST", "/api/conversations", may=OPERATOR)
 async def ask(call: ApiCall, body: Request) -> ConversationView:
     """Hand a request to the agent whose description matches."""
-    return await call.muster.requests.ask(
-        body.text,
+    requests = call.muster.requests
+    text, to = body.text, body.to
+    if body.continues is not None:
+        earlier = await _find(call, body.continues)
+        text, to = continued(earlier, text), to or worker_of(earlier)
+    return await requests.ask(
+        text,
         speaker=call.team.human,
-        to=body.to,
+        to=to,
         wait=body.wait,
         key=call.key,
         nesting=Nesting(body.depth, body.agent),
@@ -168,8 +182,18 @@ async def list_conversations(call: ApiCall, query: ConversationQuery) -> Convers
 @route("GET", "/api/conversations/{conversation}", may=EVERYBODY)
 async def show_conversation(call: ApiCall, conversation: str) -> ConversationView:
     """One conversation with its trace and files."""
-    name = conversation
-    found = (await call.muster.requests.conversations.views()).get(ConversationId(name))
+    return await _find(call, ConversationId(conversation))
+
+
+@route("POST", "/api/conversations/{conversation}/cancel", may=OPERATOR)
+async def cancel_conversation(call: ApiCall, conversation: str) -> ConversationView:
+    """End a request that is no longer wanted, and stop the work on it."""
+    await call.send(CancelConversation(conversation=ConversationId(conversation)))
+    return await _find(call, ConversationId(conversation))
+
+
+async def _find(call: ApiCall, name: ConversationId) -> ConversationView:
+    found = (await call.muster.requests.conversations.views()).get(name)
     if found is None:
         raise NotFound(kind="conversation", name=name)
     return found

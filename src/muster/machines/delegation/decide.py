@@ -19,7 +19,6 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-import msgspec
 from msgspec.structs import replace
 
 from muster.errors import (
@@ -42,70 +41,23 @@ from muster.limits import (
 )
 from muster.machines import commands as c
 from muster.machines import events as e
+from muster.machines.actors import refuse_agent
 from muster.machines.delegation.selection import chosen_agent, not_selected, selected
+from muster.machines.delegation.table import AGENT, TABLE, Step, going_in_circles
 from muster.machines.events import Fact
 from muster.machines.ids import ConversationId
 from muster.machines.names import check_plain
 from muster.machines.run_control.gate import task_refusal
 from muster.machines.spending import conversation_limit_reached
 from muster.machines.state import MAIN, QUEUE, Conversation, Delegation, Selection, Team
-from muster.machines.tables import Row, Table
 from muster.machines.turns.messages import check_text
 from muster.machines.vocabulary import DelegationMode, Machine, Remark
-
-AGENT = "AGENT"
-"""The placeholder for any agent's state in the table."""
 
 SUMMARY_CHARS: Final = 120
 
 _CUT: Final = (
     f"[The dialogue is cut here, because it has reached {DIALOGUE_CHARS_MAX:,} characters. Only "
     "reports and answers follow.]"
-)
-
-
-class Step(msgspec.Struct, frozen=True):
-    """The argument of a guard: a conversation and the state that it would move to."""
-
-    delegation: Delegation
-    conversation: Conversation
-    to: str
-
-
-def going_in_circles(step: Step) -> bool:
-    """Whether the conversation was in that state before and has made no progress since."""
-    conversation = step.conversation
-    return any(
-        visit.state == step.to and visit.progress == conversation.progress
-        for visit in conversation.visits
-    )
-
-
-def must_stop(step: Step) -> bool:
-    """Whether a chain of hand-overs goes in circles, or is too long."""
-    return going_in_circles(step) or step.conversation.epoch >= HANDOVERS_MAX
-
-
-TABLE: Table[Step] = Table(
-    Row(MAIN, AGENT, "delegated", "its description matches: hand over workspace and task"),
-    Row(AGENT, MAIN, "task_completed", "report back"),
-    Row(AGENT, MAIN, "agent_failed", "report the failure back"),
-    Row(
-        AGENT,
-        MAIN,
-        "handed_over",
-        "back to MAIN: a loop without progress, or too many hand-overs",
-        must_stop,
-    ),
-    Row(AGENT, AGENT, "handed_over", "interactive mode: pass it on to another"),
-    Row(AGENT, AGENT, "joined", "a program that leads it starts another agent beside"),
-    Row(AGENT, AGENT, "left", "an agent is done, and others still work on it"),
-    Row(AGENT, MAIN, "handed_back", "interactive mode: pass it back"),
-    Row(AGENT, MAIN, "session_closed", "the state machine session ended"),
-    Row(QUEUE, AGENT, "delegated", "response mode: claimed, by one agent only"),
-    Row(AGENT, QUEUE, "task_completed", "response mode: the result goes back"),
-    Row(AGENT, QUEUE, "agent_failed", "response mode: the failure goes back"),
-    Row(AGENT, QUEUE, "session_closed", "the state machine session ended"),
 )
 
 
@@ -361,6 +313,25 @@ def close_conversation(team: Team, command: c.CloseConversation, now: datetime) 
     if conversation.state != delegation.home_state:
         raise AlreadyClaimed(conversation=conversation.id, state=conversation.state)
     return (_end(conversation, command.summary, failed=command.failed),)
+
+
+CANCELLED: Final = "It was cancelled."
+"""The summary of a conversation that a person cancelled."""
+
+
+def cancel_conversation(team: Team, command: c.CancelConversation, now: datetime) -> Iterator[Fact]:
+    delegation, conversation = _conversation(team, command.conversation)
+    if conversation.keeper:
+        why = "is led by another program; interrupt it there"
+        raise Invalid(what=conversation.id, why=why)
+    if conversation.state != delegation.home_state:
+        yield _move(delegation, conversation, "cancelled", delegation.home_state)
+    yield e.ConversationEnd(conversation=conversation.id, summary=CANCELLED, outcome="ended")
+
+
+def check_cancels(team: Team, command: c.CancelConversation, actor: str) -> None:
+    """Only people take back what people asked for."""
+    refuse_agent(actor, "cancel a request")
 
 
 # ── guards and moves ──────────────────────────────────────────────────────────────────────────────

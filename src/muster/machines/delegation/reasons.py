@@ -13,6 +13,7 @@ _REASONS: Final = {
     "handed_over": "handed over",
     "handed_back": "handed back",
     "session_closed": "session closed",
+    "cancelled": "cancelled",
 }
 
 

@@ -355,14 +355,21 @@ def _more_allowed(team: Team, event: Event, fact: e.MoreAllowed) -> Iterator[Com
 # ── delegation and run control ────────────────────────────────────────────────────────────────────
 
 
+_TAKEN_AWAY: Final = {
+    "session_closed": "the state machine session ended",
+    "cancelled": "the task was cancelled",
+}
+"""Why a session is stopped whose conversation ends before its work does, by the trigger."""
+
+
 @coupling(Machine.DELEGATION, "An agent works on a conversation in a session of its seat.")
 def _handed(team: Team, event: Event, fact: StateTransition) -> Iterator[Command]:
     assert fact.conversation is not None
     conversation = team.delegation.conversations.get(fact.conversation)
-    if fact.trigger == "session_closed":
+    if fact.trigger in _TAKEN_AWAY:
         for session in team.sessions.values():
             if session.task == fact.conversation:
-                reason = "the state machine session ended"
+                reason = _TAKEN_AWAY[fact.trigger]
                 yield c.StopSession(seat=session.seats[0], task=session.task, reason=reason)
     if conversation is None or conversation.keeper or fact.target in (MAIN, QUEUE):
         return

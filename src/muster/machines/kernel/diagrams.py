@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from muster.errors import NotFound
-from muster.machines.delegation import decide as delegation
+from muster.machines.delegation import table as delegation
 from muster.machines.identity import decide as identity
 from muster.machines.run_control import modes as run_control
 from muster.machines.state import MAIN, QUEUE, Status, TurnState

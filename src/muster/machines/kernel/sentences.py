@@ -140,6 +140,7 @@ _TRIGGERS = {
     "handed_over": "it was handed over",
     "handed_back": "it was handed back",
     "session_closed": "the session was closed",
+    "cancelled": "it was cancelled",
 }
 
 
@@ -499,7 +500,9 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
         f"{_who(t, f.seat) if f.channel is None else f'#{f.channel}'} may go on for {f.turns} turns"
     ),
     e.MessagesSeen: lambda f, t: (
-        f"a person has seen what was said"
+        "a person has looked at the team"
+        if f.channel is None and f.seat is None
+        else f"a person has seen what was said"
         f" {f'in {f.channel}' if f.channel else f'by {_who(t, f.seat)}'}"
     ),
     e.ConversationEnd: lambda f, t: f"{f.conversation} was {f.outcome}: {_clip(f.summary)}",

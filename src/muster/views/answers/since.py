@@ -9,7 +9,7 @@ from muster.views.answers.agents import UsageView
 
 
 class SinceKind(StrEnum):
-    """What an entry tells."""
+    """The kind of an entry."""
 
     FAILED = "failed"  # a request was not carried out, or sessions of an agent failed
     ASKED = "asked"  # an agent asked a person
@@ -45,7 +45,7 @@ class ChannelTalk(View, frozen=True, kw_only=True):
 
 
 class SinceView(View, frozen=True, kw_only=True):
-    """What was done, asked and spent, and what failed, since a place in the log."""
+    """The digest since a place in the log: what was done, asked and spent, and what failed."""
 
     after: int
     since: datetime | None

@@ -65,8 +65,8 @@ def titles_of(requests: Iterable[Stored]) -> dict[ConversationId, str]:
     return {fact.conversation: fact.text for fact in facts if isinstance(fact, e.ConversationStart)}
 
 
-class Digest:
-    """What happened in some events of the log, which are added in order."""
+class SinceDigest:
+    """The digest of some events of the log, which are added in order."""
 
     def __init__(self, team: Team, titles: Mapping[ConversationId, str]) -> None:
         """Tell it with the names of this team, and with the requests by their conversation."""
@@ -221,7 +221,7 @@ async def read_digest(
 ) -> SinceView:
     """The digest of a store's log after a place in it, of the events that `show` shows."""
     newest = await store.read(after=0, limit=REQUESTS_MAX, where=REQUESTS, backwards=True)
-    digest = Digest(team, titles_of(shown_events(newest, show)))
+    digest = SinceDigest(team, titles_of(shown_events(newest, show)))
     begin = max(after, team.seq - EVENTS_MAX)
     at = begin
     while page := await store.read(after=at, limit=PAGE_EVENTS, where=TOLD):
@@ -236,7 +236,7 @@ async def read_digest(
 def read_digest_of(log: BlockingLog, team: Team, after: int, now: datetime) -> SinceView:
     """The same digest of a log that is read without an event loop."""
     newest = log.read(after=0, limit=REQUESTS_MAX, where=REQUESTS, backwards=True)
-    digest = Digest(team, titles_of(newest))
+    digest = SinceDigest(team, titles_of(newest))
     begin = max(after, team.seq - EVENTS_MAX)
     at = begin
     while page := log.read(after=at, limit=PAGE_EVENTS, where=TOLD):

@@ -61,12 +61,17 @@ class AgentWork extends Part {
 
   #take(events) {
     for (const event of events) {
-      if (event.seq <= this.last) continue;
+      if (event.seq <= this.last || !this.#isWithin(event)) continue;
       this.last = event.seq;
       this.#note(event);
     }
     while (this.steps.size > KEPT) this.steps.delete(this.steps.keys().next().value);
     this.#paint();
+  }
+
+  /** Whether an event is of the time that is shown: that of a task, or all. */
+  #isWithin({ ts }) {
+    return !(this.from && ts < this.from) && !(this.upto && ts > this.upto);
   }
 
   #note(event) {

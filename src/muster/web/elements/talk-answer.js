@@ -1,13 +1,13 @@
-// The result of a task, before everything that led to it: the answer or the reason of a failure, and a button that runs
-// the same request again.
+// The result of a task, before everything that led to it: the answer or the reason of a failure. A task that goes on
+// can be cancelled; one that is over can be run again, and its agent asked for more.
 
-import { post } from "../api.js";
 import { h, setAttribute, setHidden, setText } from "../dom.js";
 import { showMarkdown } from "../markdown.js";
 import { Part } from "../part.js";
-import { go, link } from "../router.js";
+import { link } from "../router.js";
 import { store } from "../store.js";
-import { act, talks } from "../talks.js";
+import { talks } from "../talks.js";
+import { againKey, canAsk, cancel, cancelKey, goOnFrom, goOnKey, runAgain } from "../tasks.js";
 import { cut, visible } from "../visible.js";
 
 const ANSWER_CHARS = 20_000;
@@ -15,25 +15,40 @@ const ANSWER_CHARS = 20_000;
 class TalkAnswer extends Part {
   start() {
     this.className = "panel";
-    this.pendingKey = `again:${this.conversation}`;
     this.request = h("p", { class: "request" });
     this.answer = h("div", { class: "answer" });
     this.working = h("p", { class: "muted" });
-    this.again = h("button", { type: "button", data: { acts: "" }, on: { click: () => this.#again() } });
+    this.cancel = button("Cancel the task", () => cancel(this.talk));
+    this.again = button("Run again", () => runAgain(this.talk));
+    this.more = h("input", {
+      "aria-label": "Go on from this task",
+      placeholder: "Ask for more. Its agent knows what went before.",
+      autocomplete: "off",
+    });
+    this.form = h(
+      "form",
+      { class: "more", data: { acts: "" }, on: { submit: (event) => this.#goOn(event) } },
+      this.more,
+      h("button", { text: "Continue" }),
+    );
     this.error = h("p", { class: "error", role: "alert" });
     this.replaceChildren(
       h("h2", { text: "Answer" }),
       this.request,
       this.working,
       this.answer,
-      h("div", { class: "row" }, this.again),
+      h("div", { class: "row" }, this.again, this.cancel, this.form),
       this.error,
     );
     this.watch(["talks", "pending"], () => this.#paint());
   }
 
+  get talk() {
+    return talks.get(this.conversation);
+  }
+
   #paint() {
-    const talk = talks.get(this.conversation);
+    const { talk } = this;
     if (!talk) return;
     const isOver = talk.outcome !== null;
     setText(this.request, cut(visible(talk.text), ANSWER_CHARS));
@@ -42,11 +57,13 @@ class TalkAnswer extends Part {
     const said = cut(talk.answer || talk.denied || talk.summary, ANSWER_CHARS);
     setHidden(this.answer, !isOver || !said);
     if (isOver && this.answer.shownText !== said) showMarkdown(this.answer, said);
-    const asking = store.pending.has(this.pendingKey);
-    setHidden(this.again, !isOver || !talks.session?.open);
-    setText(this.again, asking ? "Asking …" : "Run again");
-    setAttribute(this.again, "aria-disabled", asking ? "true" : null);
-    setText(this.error, store.failed.get(this.pendingKey) ?? "");
+    setHidden(this.cancel, isOver);
+    setHidden(this.again, !isOver || !canAsk());
+    setHidden(this.form, !isOver || !canAsk());
+    press(this.cancel, cancelKey(talk), "Cancel the task");
+    press(this.again, againKey(talk), "Run again");
+    const keys = [cancelKey(talk), againKey(talk), goOnKey(talk)];
+    setText(this.error, keys.map((key) => store.failed.get(key)).find(Boolean) ?? "");
   }
 
   #paintWork(talk) {
@@ -57,19 +74,25 @@ class TalkAnswer extends Part {
     const who = visible(talk.state, 60);
     this.working.replaceChildren(
       agent ? h("a", { href: link("agent", agent.id), text: who }) : who,
-      agent ? " is working on it. Its page shows each step, and stops it." : ": no answer yet.",
+      agent ? " is working on it." : ": no answer yet.",
     );
   }
 
-  async #again() {
-    if (store.pending.has(this.pendingKey)) return;
-    const { text, route } = talks.get(this.conversation);
-    const to = route?.rule === "person" ? { to: route.agent } : {};
-    const asked = await act(this.pendingKey, "Asking", () =>
-      post("/api/conversations", { text, wait: false, ...to }),
-    );
-    if (asked) go("conversation", asked.conversation);
+  async #goOn(event) {
+    event.preventDefault();
+    const text = this.more.value.trim();
+    if (!text || store.pending.has(goOnKey(this.talk))) return;
+    if (await goOnFrom(this.talk, text)) this.more.value = "";
   }
+}
+
+const button = (text, click) => h("button", { type: "button", data: { acts: "" }, text, on: { click } });
+
+/** A button while its request is under way. */
+function press(element, key, text) {
+  const pending = store.pending.get(key)?.label;
+  setText(element, pending ? `${pending} …` : text);
+  setAttribute(element, "aria-disabled", pending ? "true" : null);
 }
 
 export const TITLE_CHARS = 120; // of a request in the heading of its page

@@ -34,14 +34,12 @@ class TalkDialogue extends Part {
     this.until(() => clearTimeout(this.timer));
   }
 
+  /** Load soon. What happens while it is loaded may not be in the answer, so it is loaded once more. */
   #reload() {
-    this.timer ??= setTimeout(
-      () =>
-        this.#load().finally(() => {
-          this.timer = null;
-        }),
-      RELOAD_MS,
-    );
+    this.timer ??= setTimeout(() => {
+      this.timer = null;
+      this.#load();
+    }, RELOAD_MS);
   }
 
   async #load() {

@@ -1,5 +1,5 @@
-// Tasks: a form to ask, and for each request its answer, route, trace, dialogue and files. The log and the API call a
-// task a conversation.
+// Tasks: a form to ask, the board of all tasks, and for each its answer, work, route, trace, dialogue and files. The log
+// and the API call a task a conversation.
 
 import "../elements/ask-box.js";
 import "../elements/session-panel.js";
@@ -8,6 +8,8 @@ import "../elements/talk-choice.js";
 import "../elements/talk-dialogue.js";
 import "../elements/talk-files.js";
 import "../elements/talk-trace.js";
+import "../elements/talk-work.js";
+import "../elements/task-board.js";
 import { secondsSince, span } from "../clock.js";
 import { costs, spentInFull } from "../costs.js";
 import { h, keyed, loadStyle, setAttribute, setHidden, setText } from "../dom.js";
@@ -22,6 +24,7 @@ loadStyle("conversation");
 class ConversationView extends Part {
   start() {
     [this.asked] = this.params;
+    this.classList.toggle("all", !this.asked);
     this.list = h("ul", { class: "talks" });
     this.none = h("p", { class: "muted", text: "None yet." });
     this.heading = h("h1");
@@ -31,21 +34,15 @@ class ConversationView extends Part {
     this.head = h("header", { class: "head" }, this.heading, this.state, this.age, this.number);
     this.missing = h("section", { class: "empty", hidden: true });
     this.whole = h("div", { class: "whole", hidden: true }, this.head);
-    this.replaceChildren(
-      h(
-        "div",
-        { class: "aside" },
-        document.createElement("session-panel"),
-        h(
-          "section",
-          { class: "panel", "aria-label": "Tasks" },
-          h("h2", { text: "Tasks" }),
-          this.none,
-          this.list,
-        ),
-      ),
-      h("div", { class: "room" }, document.createElement("ask-box"), this.missing, this.whole),
-    );
+    const session = document.createElement("session-panel");
+    const ask = document.createElement("ask-box");
+    if (!this.asked)
+      this.replaceChildren(
+        h("div", { class: "room" }, ask, this.missing),
+        h("div", { class: "aside" }, session),
+        document.createElement("task-board"),
+      );
+    else this.replaceChildren(this.#aside(ask), h("div", { class: "room" }, this.missing, this.whole));
     this.listen((events) => events.some(talks.about) && talks.soon());
     this.watch("status", () => talks.soon());
     this.watch(["talks", "costs"], () => this.#paint());
@@ -55,9 +52,26 @@ class ConversationView extends Part {
     talks.load();
   }
 
-  /** The conversation named in the URL, else the newest. */
+  /** Beside one task: all the others, and the form for the next. */
+  #aside(ask) {
+    return h(
+      "div",
+      { class: "aside" },
+      ask,
+      h(
+        "section",
+        { class: "panel", "aria-label": "Tasks" },
+        h("h2", { text: "Tasks" }),
+        h("a", { class: "all", href: link("conversation"), text: "← All tasks" }),
+        this.none,
+        this.list,
+      ),
+    );
+  }
+
+  /** The task named in the URL. */
   get talk() {
-    return this.asked ? talks.get(this.asked) : (talks.list.at(-1) ?? null);
+    return this.asked ? talks.get(this.asked) : null;
   }
 
   #paint() {
@@ -82,7 +96,7 @@ class ConversationView extends Part {
       },
     );
     setHidden(this.none, talks.list.length > 0);
-    setHidden(this.missing, shown !== null);
+    setHidden(this.missing, this.asked ? shown !== null : talks.list.length > 0);
     setHidden(this.whole, shown === null);
     if (shown) this.#show(shown);
     else this.#paintMissing();
@@ -97,7 +111,14 @@ class ConversationView extends Part {
     if (this.shown === talk.conversation) return;
     this.shown = talk.conversation;
     const part = (tag) => Object.assign(document.createElement(tag), { conversation: talk.conversation });
-    const parts = ["talk-answer", "talk-files", "talk-trace", "talk-choice", "talk-dialogue"].map(part);
+    const parts = [
+      "talk-answer",
+      "talk-work",
+      "talk-files",
+      "talk-trace",
+      "talk-choice",
+      "talk-dialogue",
+    ].map(part);
     this.whole.replaceChildren(this.head, ...parts);
   }
 
@@ -116,7 +137,7 @@ class ConversationView extends Part {
     if (this.missing.dataset.text === text) return;
     this.missing.dataset.text = text;
     this.missing.replaceChildren(
-      h("h2", { text }),
+      h(this.asked ? "h1" : "h2", { text }),
       h("p", {
         text: "Every request is a task. muster picks the agent whose description matches, shows why, hands over the work, and shows the result.",
       }),
@@ -133,7 +154,7 @@ class ConversationView extends Part {
   }
 
   #step(by) {
-    const at = talks.list.indexOf(this.talk);
+    const at = this.talk ? talks.list.indexOf(this.talk) : talks.list.length;
     const next = talks.list[at + by];
     if (at < 0 || !next) return false;
     go("conversation", next.conversation);

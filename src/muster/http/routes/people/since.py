@@ -1,4 +1,4 @@
-"""What has happened since a person last looked, over HTTP: the same for every client."""
+"""The digest since a person last looked, over HTTP: the same for every client."""
 
 from muster.http.routing import EVERYBODY, ApiCall, route
 from muster.http.types import Query, Seq
