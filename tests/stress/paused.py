@@ -69,6 +69,9 @@ class Score(msgspec.Struct):
     starts: int = 0
     """Programs that ran, all of them while they were to."""
 
+    overtaken: int = 0
+    """Starts that a pause in a file undid, which had been written before and was read after."""
+
     requests: int = 0
     """Requests that tempted paused agents."""
 
@@ -151,7 +154,23 @@ class Pausing:
             self._call("PUT", f"/api/agents/{name}/run", {"desired": mode})
         for name in names:
             if self._chance.random() < 0.5:
-                self._until(lambda n=name: len(self._starts(n)) > before[n], f"{name} starts")
+                self._until_started(name, before[name])
+
+    def _until_started(self, name: str, before: int) -> None:
+        """Wait for a program. An edit of the round before may be read late, and pause it again."""
+
+        def is_up_or_paused() -> bool:
+            if len(self._starts(name)) > before:
+                return True
+            if (run := self._run_state(name))["desired"] == "pause" and run["setBy"] == "file":
+                self.score.overtaken += 1
+                return True
+            return False
+
+        try:
+            self._until(is_up_or_paused, f"{name} starts")
+        except TimeoutError as late:
+            raise TimeoutError(f"{late}: {json.dumps(self._run_state(name))}") from None
 
     def _pause(self, plan: Sequence[Trial]) -> dict[str, float]:
         """Pause each agent in its way. Returns the times from which nothing may start."""
@@ -245,7 +264,10 @@ class Pausing:
         return [int(line.split()[19]) * TICK_SECONDS for line in lines]
 
     def _is_paused(self, name: str) -> bool:
-        return self._call("GET", f"/api/agents/{name}/run")["desired"] == "pause"
+        return self._run_state(name)["desired"] == "pause"
+
+    def _run_state(self, name: str) -> Json:
+        return self._call("GET", f"/api/agents/{name}/run")
 
     def _all_ended(self) -> bool:
         agents = self._call("GET", "/api/agents")["agents"]
