@@ -12,6 +12,7 @@ import pytest
 
 from muster.cli.act.restart import restart
 from muster.cli.run import detaching
+from muster.cli.run.down import is_stopping
 from muster.home import address
 from muster.home.file_lock import holder_pid
 from muster.home.lock import running_pid
@@ -113,6 +114,21 @@ def test_down_during_a_restart_leaves_muster_down(team: Team) -> None:
         assert restarted.result().returncode == 143
         assert "ended the restart. muster " in restarted.result().stderr
         assert "not started again" in restarted.result().stderr
+    assert running_pid(team.home) is None
+
+
+def test_a_restart_that_begins_during_a_down_leaves_muster_down(team: Team) -> None:
+    """Both waited for the sessions, and the restart started the server again."""
+    up(team, drain_s=LIFE_SECONDS)
+    team.runs("once")
+    with ThreadPoolExecutor() as threads:
+        down = threads.submit(muster, "down", "--home", str(team.home))
+        until(lambda: is_stopping(team.home))
+        restarted = threads.submit(muster, "restart", "--home", str(team.home))
+        until(lambda: holder_pid(team.home / LOCK_FILE))
+        team.finish()
+        assert down.result().returncode == 0, down.result().stderr
+        assert restarted.result().returncode == 143, restarted.result().stderr
     assert running_pid(team.home) is None
 
 

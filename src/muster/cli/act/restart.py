@@ -45,13 +45,11 @@ def restart(now: bool, **request: Unpack[RunRequest]) -> int:
 
 
 def _restart_server(home: Path, *, now: bool) -> int:
-    pid = running_pid(home)
-    if pid is None:
-        raise NotRunning(home=home)
-    found = address.find(home)
+    pid = _require_running(home)
     try:
         with restarting(home):
-            return _stop_and_start(home, pid, found, now=now)
+            pid = _require_running(home)  # a `muster down` may have been quicker
+            return _stop_and_start(home, pid, address.find(home), now=now)
     except KeyboardInterrupt:
         click.echo(f"\nCtrl-C ended the restart. {_state(home, pid)}", err=True)
         return INTERRUPTED
@@ -59,6 +57,14 @@ def _restart_server(home: Path, *, now: bool) -> int:
         why = "SIGTERM (`muster down` sends it) ended the restart."
         click.echo(f"{why} {_state(home, pid)}", err=True)
         return TERMINATED
+
+
+def _require_running(home: Path) -> int:
+    """The process of the server."""
+    pid = running_pid(home)
+    if pid is None:
+        raise NotRunning(home=home)
+    return pid
 
 
 def _stop_and_start(home: Path, pid: int, found: address.Address | None, *, now: bool) -> int:

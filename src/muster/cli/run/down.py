@@ -58,9 +58,12 @@ def down(home: Path, how: str) -> None:
     that it leaves behind are ended. A `muster restart` that is under way is given up.
     """
     now = how == "now"
-    with giving_up_restart(home, LATE_SECONDS) as was_restarting:
+    with giving_up_restart(home, LATE_SECONDS) as is_restarting:
         stopped = _stop_running(home, now=now)
-    if was_restarting:
+    if not is_restarting:  # one may have begun while the server stopped
+        with giving_up_restart(home, LATE_SECONDS) as is_restarting:
+            pass
+    if is_restarting:
         stopped = _stop_running(home, now=now) or stopped
     if not stopped:
         click.echo(f"No muster runs in {home}.")
