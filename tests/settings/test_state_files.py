@@ -72,6 +72,33 @@ def test_a_file_of_musters_own_is_refused_with_the_line(tmp_path: Path, other: s
     assert ":6" in str(refused.value) or "line 6" in str(refused.value)
 
 
+@pytest.mark.parametrize("target", ["muster.toml", "agents/b/agent_state.json"])
+def test_a_link_that_an_agent_put_into_the_home_is_no_mistake_of_the_settings(
+    tmp_path: Path, target: str
+) -> None:
+    """It kept muster from starting, and every change of the settings from being taken up."""
+    home = tmp_path / ".muster"
+    for name in "ab":
+        (home / "agents" / name).mkdir(parents=True)
+    (home / "agents" / "b" / "agent_state.json").write_text("{}")
+    (home / "agents" / "a" / "agent_state.json").symlink_to(home / target)
+    (home / "muster.toml").write_text(
+        '[agents.a]\ncommand = ["true"]\n[agents.b]\ncommand = ["true"]\n'
+    )
+    assert set(load_settings(home, {}).agents) == {"a", "b"}
+
+
+def test_the_file_of_another_agent_in_the_home_cannot_be_named(tmp_path: Path) -> None:
+    home = tmp_path / ".muster"
+    home.mkdir()
+    (home / "muster.toml").write_text(
+        '[agents.a]\ncommand = ["true"]\n[agents.b]\ncommand = ["true"]\n'
+        'state_file = ".muster/agents/a/agent_state.json"\n'
+    )
+    with pytest.raises(BadSettings, match=r"agents\.b\.state_file is the file of agents\.a"):
+        load_settings(home, {})
+
+
 def test_a_file_in_the_folder_of_an_agent_is_accepted(tmp_path: Path) -> None:
     home = home_with(tmp_path, ".muster/agents/b/state.json")
     assert set(load_settings(home, {}).agents) == {"a", "b"}

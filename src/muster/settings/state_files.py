@@ -2,6 +2,10 @@
 
 Nor is it one of the files of the home: muster keeps there its log, settings and token, and a file
 that is no state file is moved aside and written anew.
+
+Links are resolved where the settings name a file. In the home's own folder of an agent no link is
+followed (`mirrors/state_file/memory.py`): one that an agent has put there is no mistake of the
+settings, and must not keep muster from starting.
 """
 
 import os
@@ -23,12 +27,13 @@ def check_state_files(
         if name == ANYBODY:
             continue
         state_file = agent.state_file_beside(home, name)
-        if _is_muster_own(state_file, home, own):
+        is_named = bool(agent.state_file)
+        if is_named and _is_muster_own(state_file, home, own):
             line = line_of(text, ("agents", name, "state_file"))
             what = f"agents.{name}.state_file is a file of muster's own ({state_file})"
             remedy = f"Name a file outside of the home, or one in its {AGENTS} folder."
             raise BadSettings(path=path, line=line, what=what, remedy=remedy)
-        for identity in _identities(state_file):
+        for identity in _identities(state_file) if is_named else [_in_home(state_file, home)]:
             other = holders.setdefault(identity, name)
             if other != name:
                 line = line_of(text, ("agents", name, "state_file"))
@@ -50,6 +55,11 @@ def _is_muster_own(state_file: Path, home: Path, own: frozenset[object]) -> bool
     real, inside = Path(os.path.realpath(state_file)), Path(os.path.realpath(home))
     is_inside = real.is_relative_to(inside) and not real.is_relative_to(inside / AGENTS)
     return is_inside or not own.isdisjoint(_identities(state_file))
+
+
+def _in_home(state_file: Path, home: Path) -> object:
+    """The identity of a file in the home that the settings do not name: its path below the home."""
+    return os.path.join(os.path.realpath(home), os.path.relpath(state_file, home))  # noqa: PTH118
 
 
 def _identities(state_file: Path) -> list[object]:

@@ -351,6 +351,16 @@ def test_a_link_that_was_put_there_while_muster_was_away_counts_as_pause(tmp_pat
     run(scene())
 
 
+def test_no_link_in_the_home_is_followed_even_if_it_was_there_first(tmp_path: Path) -> None:
+    home, foreign = tmp_path / "home", tmp_path / "foreign"
+    foreign.mkdir()
+    (home / "agents").mkdir(parents=True)
+    (home / "agents" / "Ada").symlink_to(foreign)
+    memory = WishMemory(home / FOLDER, ADA, home / "agents" / "Ada" / "agent_state.json")
+    assert memory.target == home / "agents" / "Ada" / "agent_state.json"
+    assert not memory.leads_as_before()
+
+
 def test_without_a_home_the_memory_lasts_as_long_as_the_process(tmp_path: Path) -> None:
     memory = WishMemory(None, ADA, tmp_path / "x")
     memory.remember(1, Wish("pause", "", "", ""))

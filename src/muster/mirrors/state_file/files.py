@@ -52,7 +52,7 @@ async def wishes(
     folder = None if home is None else home / FOLDER
     memories = {seat: WishMemory(folder, seat, path) for seat, path in wanted.items()}
     for memory in memories.values():
-        await asyncio.to_thread(_recover, memory.target)
+        await asyncio.to_thread(_recover, memory)
 
     def look_at_all() -> dict[SeatId, StateFileContent]:
         return {seat: look(path, memories[seat]) for seat, path in wanted.items()}
@@ -204,7 +204,7 @@ class StateFiles:
 
     async def _follow(self, link: StateFileLink, role: StateFileRole) -> None:
         await self._until_locked(link)
-        await asyncio.to_thread(_recover, link.target)
+        await asyncio.to_thread(_recover, link.memory)
         await link.follow(role.step)
 
     def _note(self, commit: Commit) -> None:
@@ -221,10 +221,11 @@ class StateFiles:
                 self._tasks.create_task(self._remove(fact.seat))
 
 
-def _recover(path: Path) -> None:
+def _recover(memory: WishMemory) -> None:
     """Clear away what a crash has left, as far as that is possible."""
+    path = memory.target
     try:
-        if recover(path, ITSELF):
+        if memory.leads_as_before() and recover(path, ITSELF):
             text = "%s: a wish that came while muster was writing is put back"
             log.warning(text, path, extra={"action": "state_file_recovered"})
     except OSError as error:

@@ -150,8 +150,11 @@ class StateFileLink(LinkedFile[DisplacedFile]):
     # ── other masters ─────────────────────────────────────────────────────────────────────────────
 
     def lock(self, holder: str) -> None:
-        """Take the right to follow the file. Raises `StateFileInUse`."""
-        if self._lock is None:
+        """Take the right to follow the file. Raises `StateFileInUse`.
+
+        A path that leads elsewhere now is not followed, and its lock would be another file's.
+        """
+        if self._lock is None and self.memory.leads_as_before():
             self._lock = lock_state_file(self.path, self.target, holder=holder)
 
     def unlock(self) -> None:

@@ -53,6 +53,7 @@ class WishMemory:
     def __init__(self, folder: Path | None, seat: SeatId, path: Path) -> None:
         """Nothing is read yet. Without a folder nothing is remembered."""
         self._file = None if folder is None else folder / f"{seat}.json"
+        self._home = None if folder is None else folder.parent.absolute()
         self._path = os.fspath(path)
         self._remembered: RememberedWishes | None = None
         self._is_loaded = False
@@ -67,15 +68,25 @@ class WishMemory:
     @cached_property
     def target(self) -> Path:
         """The file itself: the one that the path led to when muster first followed it."""
+        if self._is_in_home:
+            return self._itself
         leads_to = None if self.remembered is None else self.remembered.leads_to
         if leads_to is None:
             return exchange.target_of(Path(self._path))
         return Path(leads_to) if leads_to else self._itself
 
+    @property
+    def _is_in_home(self) -> bool:
+        """Whether it is a file of muster's own making, for which nobody needs a link."""
+        return self._home is not None and Path(self._path).is_relative_to(self._home)
+
     @cached_property
     def _itself(self) -> Path:
-        """The path if it is no link, in a folder that may be behind one."""
-        return Path(os.path.realpath(Path(self._path).parent), Path(self._path).name)
+        """The path if it is no link. Its folder may be behind one, but not within the home."""
+        path = Path(self._path)
+        if self._home is not None and self._is_in_home:
+            return Path(os.path.realpath(self._home), path.relative_to(self._home))
+        return Path(os.path.realpath(path.parent), path.name)
 
     def leads_as_before(self) -> bool:
         """Whether the path leads to the target. A file that has replaced a link is the target."""
