@@ -18,7 +18,6 @@ from muster.machines.kernel import clock
 from muster.machines.keys import remember_key
 from muster.machines.needs import fold as needs_fold
 from muster.machines.run_control import fold as run_fold
-from muster.machines.run_control import state_files
 from muster.machines.state import Channel, Team
 from muster.machines.teams import fold as teams_fold
 from muster.machines.turns import fold as turn_fold
@@ -159,7 +158,7 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.KillRequested: turn_fold.kill_requested,
     e.RetryScheduled: run_fold.retry_scheduled,
     e.StartDeferred: run_fold.start_deferred,
-    e.StateFileReported: state_files.state_file_reported,
+    e.StateFileReported: run_fold.state_file_reported,
     e.RunPlanned: run_fold.run_planned,
     e.ScheduledRunDue: run_fold.scheduled_run_due,
     e.SilenceNoticed: run_fold.silence_noticed,

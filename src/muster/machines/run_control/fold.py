@@ -282,6 +282,12 @@ def start_deferred(team: Team, event: Event, fact: e.StartDeferred) -> Team:
     return _with_run(team, agent, replace(agent.run, retry_at=None))
 
 
+def state_file_reported(team: Team, event: Event, fact: e.StateFileReported) -> Team:
+    agent = team.agents[fact.seat]
+    run = replace(agent.run, file_problem=fact.problem, is_file_readable=fact.is_readable)
+    return _with_run(team, agent, run)
+
+
 def transition(team: Team, event: Event, fact: e.StateTransition) -> Team:
     assert fact.seat is not None
     agent = reported(team, team.agents[fact.seat], event)

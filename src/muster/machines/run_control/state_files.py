@@ -8,13 +8,10 @@ shown to people.
 from collections.abc import Iterator
 from datetime import datetime
 
-from msgspec.structs import replace
-
 from muster.errors import StateFileUnreadable
 from muster.machines import commands as c
 from muster.machines import events as e
-from muster.machines.events import Event, Fact
-from muster.machines.folding import with_agent
+from muster.machines.events import Fact
 from muster.machines.state import Agent, Team
 
 
@@ -30,9 +27,3 @@ def require_readable_file(agent: Agent) -> None:
     """Refuse a start while nobody can tell what the agent's state file says."""
     if not agent.run.is_file_readable:
         raise StateFileUnreadable(name=agent.id, problem=agent.run.file_problem)
-
-
-def state_file_reported(team: Team, event: Event, fact: e.StateFileReported) -> Team:
-    agent = team.agents[fact.seat]
-    run = replace(agent.run, file_problem=fact.problem, is_file_readable=fact.is_readable)
-    return with_agent(team, event, replace(agent, run=run))
