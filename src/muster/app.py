@@ -61,6 +61,8 @@ from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import NO_LIMIT, Allowance
 from muster.mirrors.inbox_file.files import InboxFiles
 from muster.mirrors.state_file.files import StateFiles, wishes
+from muster.notify.notifier import Notifier
+from muster.notify.told import ToldNeeds
 from muster.reloading.live import LiveSettings, Load, SettingsSource
 from muster.reloading.roster import Roster, describer
 from muster.runtimes import catalog
@@ -307,8 +309,9 @@ async def run_team(
                 attachments = None if home is None else AttachmentFolder(home)
                 if home is not None and attachments is not None:
                     services.create_task(look_after(home, attachments, store, clock))
+                notifier = _notifier(dispatcher, clock, in_force, home, options.url)
                 watches = (live, timers, schedules, presence, snapshots, reactor, requests.queue)
-                for each in (*watches, *files):
+                for each in (*watches, notifier, *files):
                     services.create_task(each.run())
                 yield Muster(
                     store=store,
@@ -354,6 +357,15 @@ def _prompter(
         hosts=lambda: hosting_lead(in_force.current) is not None,
         checks=lambda agent: table_of(in_force.current, agent).wake_check,
         handover=lambda agent: table_of(in_force.current, agent).handover,
+    )
+
+
+def _notifier(
+    dispatcher: Dispatcher, clock: Clock, in_force: SettingsInForce, home: Path | None, url: str
+) -> Notifier:
+    """The service that tells people where they are."""
+    return Notifier(
+        dispatcher, clock, lambda: in_force.current.notify, ToldNeeds(home), url=f"{url}/"
     )
 
 

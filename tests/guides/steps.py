@@ -204,6 +204,17 @@ GUIDES: Mapping[str, Guide] = {
             "from muster import Client": Python(),
         },
     ),
+    "docs/guides/notifications.md": Guide(
+        {
+            "[notify.phone]": Configure(),
+            "[notify.hook]": Configure(),
+            "{": Parse(),
+            "[notify.mail]": Configure(),
+            "[notify.desk]": Configure(),
+            "muster notify": Leave("targets of the reader's own; tests/notify has real ones"),
+        },
+        server=False,
+    ),
     "docs/guides/backup.md": Guide(
         {
             "muster backup team.tar.gz": Shell(),

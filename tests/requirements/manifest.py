@@ -744,6 +744,22 @@ LOG = (
         },
     ),
     Promise(
+        "A person is told where they are of what needs them: once, also over restarts.",
+        {
+            "notify/test_notifier.py": [
+                "test_a_need_is_told_once_also_after_a_restart",
+                "test_a_need_that_is_answered_at_once_is_not_told",
+                "test_a_target_that_fails_is_retried_said_once_and_holds_up_no_other",
+                "test_nobody_is_told_in_quiet_hours_and_all_is_told_at_their_end",
+            ],
+            "notify/test_targets.py": [
+                "test_a_webhook_receives_json_with_a_signature",
+                "test_a_mail_server_receives_a_message",
+            ],
+            "settings/test_notify.py": ["test_a_target_is_read"],
+        },
+    ),
+    Promise(
         "A changed, inserted or removed event is evident: the log is a hash chain.",
         {
             "store/test_verifying.py": [

@@ -78,6 +78,10 @@ ROOMS: dict[str, Room] = {
         (*CORE, *STORE_READERS, "muster.engine", "muster.home.file_lock"),
         "a file and the log are kept in step",
     ),
+    "muster.notify": Room(
+        (*CORE, "muster.engine", "muster.settings.notify", "muster.views"),
+        "people are told what the view of needs says, where their settings say",
+    ),
     "muster.reloading": Room(
         (*CORE, "muster.engine", "muster.home.faults", "muster.mirrors", "muster.settings"),
         "changed settings are read from a file, and become commands",
@@ -198,6 +202,7 @@ ROOMS: dict[str, Room] = {
             "muster.home",
             "muster.http",
             "muster.mcp",
+            "muster.notify",
             "muster.permissions",
             "muster.reloading",
             "muster.routing",

@@ -92,6 +92,7 @@ VERBS: Final[Mapping[str, Verb]] = {
     "confine": Verb("run.confine", RUN, "Run a command that may write only what a policy allows."),
     "init": Verb("setup.init", SET_UP, "Write a starter settings file, or a team from a template."),
     "restore": Verb("setup.restore", SET_UP, "Restore a backup as a new home."),
+    "notify": Verb("setup.notify", SET_UP, "Send a test to the targets of notifications."),
     "doctor": Verb("setup.doctor", SET_UP, "Check installation, home, settings, agents and log."),
     "claude-plugin": Verb("setup.claude_plugin", SET_UP, "Install muster's plugin in Claude Code."),
     "mcp": Verb(

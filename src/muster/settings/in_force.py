@@ -105,17 +105,24 @@ def value_of(settings: Settings, key: str) -> object:
 def changes_between(old: Settings, new: Settings) -> tuple[str, ...]:
     """The names of changed settings, and of agents that came, went or changed; never values."""
     keys = (key for key in SETTINGS if value_of(old, key) != value_of(new, key))
-    return (*keys, *_agent_changes(old.agents, new.agents), *_channel_changes(old, new))
+    return (
+        *keys,
+        *_agent_changes(old.agents, new.agents),
+        *_table_changes("channels", old.channels, new.channels),
+        *_table_changes("notify", old.notify, new.notify),
+    )
 
 
-def _channel_changes(old: Settings, new: Settings) -> Iterator[str]:
-    for name in (*new.channels, *(gone for gone in old.channels if gone not in new.channels)):
-        if name not in new.channels:
-            yield f"channels.{name} removed"
-        elif name not in old.channels:
-            yield f"channels.{name} added"
-        elif old.channels[name] != new.channels[name]:
-            yield f"channels.{name}"
+def _table_changes(
+    table: str, old: Mapping[str, object], new: Mapping[str, object]
+) -> Iterator[str]:
+    for name in (*new, *(gone for gone in old if gone not in new)):
+        if name not in new:
+            yield f"{table}.{name} removed"
+        elif name not in old:
+            yield f"{table}.{name} added"
+        elif old[name] != new[name]:
+            yield f"{table}.{name}"
 
 
 def _agent_changes(

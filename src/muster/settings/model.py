@@ -22,6 +22,7 @@ from muster.machines.vocabulary import Allowance, Placeholder, TurnConfig
 from muster.settings.agents import AGENTS, AgentSettings, Confine, read_agents
 from muster.settings.channels import CHANNELS, ChannelSettings, Known, read_channels
 from muster.settings.file import line_of, parsed, text_of
+from muster.settings.notify import NOTIFY, NotifySettings, read_notify
 from muster.settings.rules import (
     Rule,
     WrongError,
@@ -213,6 +214,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     channels: Mapping[str, ChannelSettings] = {}
     """The `[channels.NAME]` tables; `channels.py` validates them."""
 
+    notify: Mapping[str, NotifySettings] = {}
+    """The `[notify.NAME]` tables; `notify.py` validates them."""
+
 
 def _seconds(about: str) -> Rule:
     return Rule(about, 0.1, TURN_SECONDS_MAX)
@@ -303,7 +307,7 @@ class Setting(NamedTuple):
         return in_words(self.kind, self.rule)
 
 
-NAMED_TABLES: Final = (AGENTS, CHANNELS)
+NAMED_TABLES: Final = (AGENTS, CHANNELS, NOTIFY)
 """The tables that hold one table for each name."""
 
 
@@ -342,13 +346,14 @@ def read_settings(
     """The settings in the content of a file. `text` finds the line of a mistake."""
     document = dict(document)
     written, listed = document.pop(AGENTS, {}), document.pop(CHANNELS, {})
+    notify = read_notify(path, text, document.pop(NOTIFY, {}))
     chosen = dict(_from_file(path, text, document))
     chosen.update(_from_environment(environ))
     settings = _build(chosen)
     agents = read_agents(path, text, written, human=settings.team.human)
     check_state_files(path, text, path.parent, agents)
     channels = read_channels(path, text, listed, Known(agents, settings.turns, TURN_RULES))
-    return msgspec.structs.replace(settings, agents=agents, channels=channels)
+    return msgspec.structs.replace(settings, agents=agents, channels=channels, notify=notify)
 
 
 def _build(chosen: Mapping[str, object]) -> Settings:
