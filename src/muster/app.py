@@ -309,7 +309,8 @@ async def run_team(
                 attachments = None if home is None else AttachmentFolder(home)
                 if home is not None and attachments is not None:
                     services.create_task(look_after(home, attachments, store, clock))
-                notifier = _notifier(dispatcher, clock, in_force, home, options.url)
+                told, targets = ToldNeeds(home), lambda: in_force.current.notify
+                notifier = Notifier(dispatcher, clock, targets, told, url=f"{options.url}/")
                 watches = (live, timers, schedules, presence, snapshots, reactor, requests.queue)
                 for each in (*watches, notifier, *files):
                     services.create_task(each.run())
@@ -357,15 +358,6 @@ def _prompter(
         hosts=lambda: hosting_lead(in_force.current) is not None,
         checks=lambda agent: table_of(in_force.current, agent).wake_check,
         handover=lambda agent: table_of(in_force.current, agent).handover,
-    )
-
-
-def _notifier(
-    dispatcher: Dispatcher, clock: Clock, in_force: SettingsInForce, home: Path | None, url: str
-) -> Notifier:
-    """The service that tells people where they are."""
-    return Notifier(
-        dispatcher, clock, lambda: in_force.current.notify, ToldNeeds(home), url=f"{url}/"
     )
 
 

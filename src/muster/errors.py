@@ -502,6 +502,12 @@ class LogCorrupt(Unavailable):
     exit_code = 5
 
 
+class SignInExpired(Refused):
+    """This sign-in link was used already, or is too old. `muster open` prints a new one."""
+
+    status = 401
+
+
 class LogRewritten(Unavailable):
     """The log at {path} does not contain the head {head}: it was rewritten, or is another log."""
 

@@ -14,6 +14,7 @@ from muster.errors import TooFast
 from muster.home import operator_token
 from muster.http.auth import RateLimits, is_ours
 from muster.http.browser_sessions import FILE, SESSION_DAYS, SESSIONS_MAX, BrowserSessions
+from muster.http.sign_in_codes import CODE_MINUTES, CODES_MAX, SignInCodes
 from muster.machines.state import Team, Token
 from muster.machines.vocabulary import Role
 from muster.testing.clock import ManualClock
@@ -98,25 +99,30 @@ def test_a_viewer_may_only_read(server: Server, boss: Asker) -> None:
 # ── the operator's file ───────────────────────────────────────────────────────────────────────────
 
 
-def test_the_operators_token_is_in_a_private_file_and_in_a_link_that_signs_in(
+def test_the_operators_token_is_in_a_private_file_and_the_printed_link_signs_in_once(
     tmp_path: Path,
 ) -> None:
     with live(tmp_path) as server:
         assert (tmp_path / operator_token.FILE).stat().st_mode & 0o777 == 0o600
-        assert operator_token.find(tmp_path) == server.token
+        token = operator_token.find(tmp_path)
+        assert token == server.token
         assert server.process.stdout is not None
         link = re.search(r"http://\S+", server.process.stdout.readline())
         assert link
-        with httpx.Client(follow_redirects=True, verify=NO_TLS) as browser:
-            page = browser.get(link[0])
-            assert page.status_code == 200
-            assert '<script type="module" src="/web/' in page.text  # the dashboard
-            assert page.url.query == b""
-            assert browser.get(f"{server.url}/api/agents").json()["agents"] == []
+        assert server.token not in link[0]
+        code = {"code": link[0].partition("/sign-in#")[2]}
+        with httpx.Client(base_url=server.url, verify=NO_TLS) as browser:
+            assert "sign-in.js" in browser.get(link[0]).text
+            assert browser.get("/api/agents").status_code == 401  # to open a link is not to act
+            assert browser.post("/api/session", json=code).json() == {"role": "operator"}
+            assert "app.js" in browser.get("/").text  # the dashboard
+            assert browser.get("/api/agents").json()["agents"] == []
+        with asker(server, None) as late:
+            late.refused("POST", "/api/session", 401, "sign_in_expired", json=code)
         server.process.send_signal(signal.SIGTERM)
         assert server.process.wait(WAIT_SECONDS) == 0
     with live(tmp_path) as server:
-        assert server.token == link[0].partition("token=")[2]
+        assert operator_token.find(tmp_path) == server.token == token
 
 
 def test_an_operators_file_that_is_gone_or_open_to_others_is_made_anew_and_the_old_token_is_revoked(
@@ -155,8 +161,9 @@ def test_a_browser_signs_in_by_a_cookie_that_pages_cannot_read(
     server: Server, stranger: Asker
 ) -> None:
     stranger.refused("POST", "/api/session", 401, "unauthenticated", json={"token": "x"})
-    assert stranger.http.get("/", params={"token": "x"}).status_code == 401
-    assert "Sign in with the link" in stranger.http.get("/").text
+    stranger.http.get("/", params={"token": server.token})
+    stranger.get("/api/agents", 401)  # no address signs in by itself
+    assert "muster open" in stranger.http.get("/").text
     answer = stranger.http.post("/api/session", json={"token": server.token})
     assert answer.json() == {"role": "operator"}
     cookie = answer.headers["set-cookie"].lower()
@@ -172,6 +179,38 @@ def test_a_browser_signs_in_by_a_cookie_that_pages_cannot_read(
     stranger.get("/api/agents", 401)
     stranger.http.cookies.set(session.name, session.value)  # by somebody who has seen it
     stranger.get("/api/agents", 401)
+
+
+def test_an_operator_lists_signed_in_browsers_and_signs_one_out(
+    server: Server, boss: Asker, stranger: Asker
+) -> None:
+    stranger.post("/api/session", {"token": server.token})
+    [shown] = boss.get("/api/browsers")["browsers"]
+    assert (shown["role"], shown["isThis"]) == ("operator", False)
+    [own] = stranger.get("/api/browsers")["browsers"]
+    assert own["isThis"]
+
+    assert boss.http.delete(f"/api/browsers/{shown['id']}").status_code == 204
+
+    stranger.get("/api/agents", 401)
+    boss.refused("DELETE", f"/api/browsers/{shown['id']}", 404, "not_found")
+
+
+def test_a_code_signs_in_once_and_not_for_ever() -> None:
+    clock = ManualClock()
+    codes = SignInCodes(clock.now, CountingIds())
+    first, *more = [codes.issue("digest").code for _ in range(CODES_MAX + 1)]
+    assert codes.take(first) is None  # the oldest made room
+    assert codes.take(more[0]) == "digest"
+    assert codes.take(more[0]) is None
+    clock.advance(CODE_MINUTES * 60)
+    assert codes.take(more[1]) is None
+
+
+def test_only_an_operator_gets_a_code(boss: Asker, stranger: Asker) -> None:
+    token = boss.post("/api/tokens", {"role": "viewer"}, 201)
+    stranger.post("/api/session", {"token": token["secret"]})
+    stranger.refused("POST", "/api/session/code", 403, "forbidden")
 
 
 def test_a_token_is_no_cookie(server: Server, stranger: Asker) -> None:

@@ -1283,7 +1283,7 @@ WHO_MAY = (
                 "test_a_wrong_token_is_refused",
                 "test_an_agent_may_act_only_as_itself",
                 "test_a_viewer_may_only_read",
-                "test_the_operators_token_is_in_a_private_file_and_in_a_link_that_signs_in",
+                "test_the_operators_token_is_in_a_private_file_and_the_printed_link_signs_in_once",
             ],
             "web/test_viewer.py": [
                 "test_a_viewer_is_offered_nothing_that_acts",

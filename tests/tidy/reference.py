@@ -81,7 +81,8 @@ and response bodies are JSON with camelCase names. A running server documents ev
 acts as that agent only; a viewer's token may only read. `muster token` and `/api/tokens` issue,
 list and revoke tokens. A secret is returned once: the log stores only its digest.
 
-**Browsers.** The link that `muster up` prints signs a browser in: the token opens a browser
+**Browsers.** The link that `muster up` and `muster open` print holds a code that signs one browser
+in, once and within an hour; a page to sign in takes a token, too. Either opens a browser
 session, whose random id is kept in an HttpOnly cookie. The session ends by signing out, after 30
 days, or when the token is revoked; a restart of muster does not end it (`browser-sessions.json` in
 the home has the digests of the ids). A browser sends a cookie to every port of a host, so do not

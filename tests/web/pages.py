@@ -23,6 +23,7 @@ from playwright.sync_api import (
 
 from muster.machines.commands import Command
 from muster.machines.events import Fact
+from tests.asking import asker
 from tests.homes import MUSTER_SCRIPT, append, environment, play
 from tests.live import Server
 from tests.waits import LIFE_SECONDS, WAIT_SECONDS
@@ -97,9 +98,15 @@ class Watched:
     def signed_in(self, server: Server, place: str = "") -> Page:
         """A page that was opened by the link which `muster up` printed, at `#/agent/Ada` or so."""
         page = self.context.new_page()
-        page.goto(f"{server.url}/?token={server.token}{place}")
+        page.goto(f"{server.url}/sign-in#{sign_in_code(server)}{place.removeprefix('#')}")
         expect(page.locator("connection-pill")).to_have_text("live")
         return page
+
+
+def sign_in_code(server: Server) -> str:
+    """A code for one sign-in, as `muster open` asks for it."""
+    with asker(server, server.token) as boss:
+        return str(boss.post("/api/session/code", {})["code"])
 
 
 @contextmanager

@@ -11,7 +11,15 @@ from playwright.sync_api import Browser, Page, Request, expect
 from tests.asking import Asker, a_name, asker
 from tests.live import NO_TLS, Server, live
 from tests.waits import WAIT_SECONDS
-from tests.web.pages import PHONE, Watched, a_free_port, hard_to_use, live_at, watched
+from tests.web.pages import (
+    PHONE,
+    Watched,
+    a_free_port,
+    hard_to_use,
+    live_at,
+    sign_in_code,
+    watched,
+)
 from tests.web.teams import programs
 
 FIRST_VIEW_BYTES_MAX = 150_000
@@ -44,10 +52,11 @@ def test_the_printed_link_signs_in_once_and_lands_on_the_page(
 ) -> None:
     page = person.context.new_page()
     page.goto(server.url)
-    expect(page.locator("body")).to_contain_text("Sign in with the link")
-    page.goto(f"{server.url}/?token={server.token}#/agent/Echo")
+    expect(page.locator("body")).to_contain_text("muster open")
+    link = f"{server.url}/sign-in#{sign_in_code(server)}"
+    page.goto(f"{link}/agent/Echo")
     expect(page.get_by_role("heading", name="Echo", exact=True)).to_be_visible()
-    assert server.token not in page.url
+    assert page.url == f"{server.url}/#/agent/Echo"
     page.close()
     later = person.context.new_page()
     later.goto(server.url)
@@ -62,9 +71,17 @@ def test_the_printed_link_signs_in_once_and_lands_on_the_page(
 
 def test_a_signed_out_browser_is_told_how_to_sign_in(person: Watched, server: Server) -> None:
     page = person.signed_in(server)
-    page.evaluate("fetch('/api/session', {method: 'DELETE'})")
-    page.reload()
-    expect(page.locator("body")).to_contain_text("Sign in with the link")
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+    page.goto(server.url)
+    expect(page.locator("body")).to_contain_text("muster open")
+    assert not hard_to_use(page)
+    page.get_by_label("Token").fill("wrong")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert")).to_contain_text("Authentication required")
+    page.get_by_label("Token").fill(server.token)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.locator("connection-pill")).to_have_text("live")
 
 
 # ── what is served ────────────────────────────────────────────────────────────────────────────────

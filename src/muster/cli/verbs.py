@@ -24,6 +24,7 @@ SET_UP: Final = "Set up and understand"
 VERBS: Final[Mapping[str, Verb]] = {
     "up": Verb("run.up", RUN, "Run the team's server, here or in the background."),
     "down": Verb("run.down", RUN, "Stop the server that runs in the home."),
+    "open": Verb("run.open", RUN, "Open the dashboard, or print a link that signs a browser in."),
     "restart": Verb("act.restart", RUN, "Restart agents, or the server if none is named."),
     "run": Verb("run.run", RUN, "Run one program under a state file, without a server."),
     "agent": Verb("act.agent", ACT, "Add, edit, remove, rename, list, enable and disable agents."),
@@ -50,6 +51,7 @@ VERBS: Final[Mapping[str, Verb]] = {
     "approve": Verb("act.approvals", ACT, "Approve requests."),
     "deny": Verb("act.approvals", ACT, "Deny requests."),
     "token": Verb("act.token", ACT, "Issue, list and revoke tokens of programs and people."),
+    "browsers": Verb("act.browsers", ACT, "List the browsers that are signed in; sign one out."),
     "agent-state-machine": Verb(
         "delegate.delegation",
         DELEGATE,

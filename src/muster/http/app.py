@@ -53,6 +53,7 @@ from muster.http.routes.content import exports, files, memory, search
 from muster.http.routes.operator import settings
 from muster.http.routes.people import approvals, needs, since
 from muster.http.routing import Answer, ApiCall, Route, RouteTable, routes_in
+from muster.http.sign_in_codes import SignInCodes
 from muster.http.stream import Streams
 from muster.http.waiting import CallerGone, LongPolls
 from muster.machines.events import SessionEnd, TokenRevoked
@@ -119,6 +120,7 @@ class Api:
         self._streams = Streams(muster.feed, muster.partials)
         self._long_polls = LongPolls()
         self._mcp = McpDesk()
+        self.codes = SignInCodes(muster.clock.now, muster.ids)
         muster.dispatcher.watch(self._on_commit)
 
     def end_waiting(self) -> None:
@@ -169,6 +171,7 @@ class Api:
             muster=self._muster,
             streams=self._streams,
             browsers=self._access.browsers,
+            codes=self.codes,
             caller=caller,
             request=request,
             body=body,

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 from starlette.requests import Request
@@ -31,6 +31,9 @@ SESSION_DAYS: Final = 30
 SESSIONS_MAX: Final = 32
 """Browsers signed in with one token; the oldest makes room."""
 
+ID_CHARS: Final = 12
+"""Length of the id of a session: nobody has two that begin alike."""
+
 log = logging.getLogger(__name__)
 
 
@@ -40,6 +43,18 @@ class BrowserSession(msgspec.Struct, frozen=True, kw_only=True):
     token: str
     """The digest of the token, by which the team knows it."""
 
+    until: datetime
+    since: datetime | None = None
+
+
+class OpenBrowser(NamedTuple):
+    """A signed-in browser, as a person can name it."""
+
+    id: str
+    """The beginning of the digest of its session: it says which one, and signs nobody in."""
+
+    token: str
+    since: datetime | None
     until: datetime
 
 
@@ -59,9 +74,12 @@ class BrowserSessions:
     def open(self, token_digest: str) -> str:
         """Open a session for the holder of a token; return its id, which is kept nowhere else."""
         secret = (self._ids.new() + self._ids.new()).replace("-", "")
-        until = self._now() + timedelta(days=SESSION_DAYS)
+        now = self._now()
+        session = BrowserSession(
+            token=token_digest, until=now + timedelta(days=SESSION_DAYS), since=now
+        )
         self._drop_old(token_digest)
-        self._sessions[digest(secret)] = BrowserSession(token=token_digest, until=until)
+        self._sessions[digest(secret)] = session
         self._save()
         return secret
 
@@ -76,6 +94,28 @@ class BrowserSessions:
         """Sign a browser out. Twice is harmless."""
         if secret and self._sessions.pop(digest(secret), None) is not None:
             self._save()
+
+    def all_open(self) -> list[OpenBrowser]:
+        """Every browser that is signed in, the oldest first."""
+        now = self._now()
+        return [
+            OpenBrowser(key[:ID_CHARS], each.token, each.since, each.until)
+            for key, each in self._sessions.items()
+            if each.until > now
+        ]
+
+    def id_of(self, secret: str | None) -> str | None:
+        """The id by which a person can name this session."""
+        return digest(secret)[:ID_CHARS] if secret else None
+
+    def end_by_id(self, browser: str) -> bool:
+        """Sign a browser out by its id; false where there is none."""
+        found = [key for key in self._sessions if key[:ID_CHARS] == browser]
+        for key in found:
+            del self._sessions[key]
+        if found:
+            self._save()
+        return bool(found)
 
     def _drop_old(self, token_digest: str) -> None:
         """Drop what has expired, and the oldest of this token where there are too many."""

@@ -15,12 +15,23 @@ from starlette.responses import HTMLResponse, Response
 from muster.http.handbook import STYLE_DIGEST, handbook
 from muster.http.problems import MEDIA_TYPE
 from muster.http.routing import EVERYBODY, SAFE, ApiCall, Route, route
-from muster.http.signin import NOTHING_ELSE, PAGE_HEADERS
 from muster.version import __version__
 from muster.views.problems import Problem
 
 Schema = dict[str, Any]  # JSON Schema and OpenAPI: any JSON value
 Refs = dict[type, str]
+
+NOTHING_ELSE: Final = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+"""Directives that `default-src` does not cover."""
+
+PAGE_HEADERS: Final = {
+    "cache-control": "no-store",
+    "content-security-policy": f"default-src 'none'; {NOTHING_ELSE}",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+"""For pages that load nothing."""
 
 JSON: Final = "application/json"
 REF: Final = "#/components/schemas/"

@@ -1,59 +1,37 @@
-"""Signing in from a browser: a token opens a session, and its id becomes a cookie.
+"""Signing in from a browser: a code or a token opens a session, and its id becomes a cookie.
 
-The link that `muster up` prints leads here. A redirect takes the token out of the address bar.
-Pages cannot read the cookie, and pages of other sites cannot send it.
+The link that `muster up` and `muster open` print leads to a page that exchanges the code behind
+its `#`. To open a link changes nothing by itself: the exchange is a POST of that page. Pages cannot
+read the cookie, and pages of other sites cannot send it.
 """
 
 from typing import Final, TypeVar
 
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import Response
 
-from muster.errors import Unauthenticated
-from muster.http.auth import token_of
+from muster.errors import NotFound, SignInExpired, Unauthenticated
 from muster.http.browser_sessions import SESSION_DAYS, cookie_name, digest
-from muster.http.routing import ApiCall, JsonResponse, route
-from muster.http.static import front
-from muster.http.types import Body, Query
+from muster.http.routing import OPERATOR, ApiCall, JsonResponse, route
+from muster.http.static import front, sign_in_page
+from muster.http.types import Body
 from muster.machines.vocabulary import Role
 from muster.views.answers import View
+from muster.views.answers.sign_ins import BrowserView, SignedInBrowsers, SignInCode
 
 ResponseT = TypeVar("ResponseT", bound=Response)
 
-NOTHING_ELSE: Final = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-"""Directives that `default-src` does not cover."""
-
-PAGE_HEADERS: Final = {
-    "cache-control": "no-store",
-    "content-security-policy": f"default-src 'none'; {NOTHING_ELSE}",
-    "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-}
-"""For pages that load nothing."""
-
-PAGE: Final = """<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>muster</title>
-<h1>muster is up</h1>
-<p>{}</p>
-</html>
-"""
-SIGN_IN_PAGE: Final = PAGE.format("Sign in with the link that <code>muster up</code> printed.")
+PRIVATE: Final = {"cache-control": "no-store"}
 COOKIE_SECONDS: Final = SESSION_DAYS * 24 * 3600
 
 OLD_COOKIE: Final = "muster"
 """The cookie of versions that put the token itself into it: browsers are told to delete it."""
 
 
-class FrontPageQuery(Query, frozen=True, kw_only=True):
-    """The token of a sign-in link."""
-
-    token: str | None = None
-
-
 class SignInBody(Body, frozen=True, kw_only=True):
-    """The token to sign in with."""
+    """The code of a sign-in link, or a token."""
 
-    token: str
+    code: str = ""
+    token: str = ""
 
 
 class SignedIn(View, frozen=True, kw_only=True):
@@ -63,21 +41,26 @@ class SignedIn(View, frozen=True, kw_only=True):
 
 
 @route("GET", "/", public=True)
-async def front_page(call: ApiCall, query: FrontPageQuery) -> Response:
-    """The dashboard, or how to sign in; with `token`, sign in and redirect here without it."""
-    secret = query.token
-    if secret is None:
-        known = call.browsers.token_of(call.team, _cookie(call)) is not None
-        return front(call.request) if known else HTMLResponse(SIGN_IN_PAGE, headers=PAGE_HEADERS)
-    _role(call, secret)
-    return _signed_in(call, RedirectResponse("/", 303, PAGE_HEADERS), secret)
+async def front_page(call: ApiCall) -> Response:
+    """The dashboard, or the page to sign in."""
+    known = call.browsers.token_of(call.team, _cookie(call)) is not None
+    return front(call.request) if known else sign_in_page(call.request)
+
+
+@route("GET", "/sign-in", public=True)
+async def show_sign_in(call: ApiCall) -> Response:
+    """The page to sign in, also for a browser that is signed in."""
+    return sign_in_page(call.request)
 
 
 @route("POST", "/api/session", public=True)
 async def sign_in(call: ApiCall, body: SignInBody) -> JsonResponse[SignedIn]:
-    """Sign in: exchange a token for a session, whose id is a cookie."""
-    answer = JsonResponse(SignedIn(role=_role(call, body.token)), PAGE_HEADERS)
-    return _signed_in(call, answer, body.token)
+    """Sign in: exchange a code or a token for a session, whose id is a cookie."""
+    found = _exchanged(call, body.code) if body.code else digest(body.token)
+    token = call.team.tokens.get(found)
+    if token is None:
+        raise Unauthenticated()
+    return _signed_in(call, JsonResponse(SignedIn(role=token.role), PRIVATE), found)
 
 
 @route("DELETE", "/api/session", public=True, status=204)
@@ -85,26 +68,61 @@ async def sign_out(call: ApiCall) -> Response:
     """Sign out: end the session and delete the cookie."""
     call.browsers.end(_cookie(call))
     call.streams.end_unauthorized()
-    answer = Response(status_code=204, headers=PAGE_HEADERS)
+    answer = Response(status_code=204, headers=PRIVATE)
     answer.delete_cookie(cookie_name(call.request), httponly=True, samesite="strict")
     return answer
 
 
-def _role(call: ApiCall, secret: str) -> Role:
-    token = token_of(call.team, secret)
-    if token is None:
-        raise Unauthenticated()
-    return token.role
+@route("POST", "/api/session/code", may=OPERATOR)
+async def issue_code(call: ApiCall) -> SignInCode:
+    """Issue a code that signs a browser in once, as the caller."""
+    [found] = [key for key, each in call.team.tokens.items() if each.id == call.caller.token]
+    code, until = call.codes.issue(found)
+    return SignInCode(code=code, until=until)
+
+
+@route("GET", "/api/browsers", may=OPERATOR)
+async def list_browsers(call: ApiCall) -> SignedInBrowsers:
+    """List the browsers that are signed in."""
+    own, tokens = _cookie(call), call.team.tokens
+    found = [
+        BrowserView(
+            id=each.id,
+            role=tokens[each.token].role,
+            since=each.since,
+            until=each.until,
+            is_this=each.id == call.browsers.id_of(own),
+        )
+        for each in call.browsers.all_open()
+        if each.token in tokens
+    ]
+    return SignedInBrowsers(browsers=tuple(found))
+
+
+@route("DELETE", "/api/browsers/{browser}", may=OPERATOR, status=204)
+async def end_browser(call: ApiCall, browser: str) -> Response:
+    """Sign a browser out, by its id in the list."""
+    if not call.browsers.end_by_id(browser):
+        raise NotFound(kind="signed-in browser", name=browser)
+    call.streams.end_unauthorized()
+    return Response(status_code=204, headers=PRIVATE)
+
+
+def _exchanged(call: ApiCall, code: str) -> str:
+    found = call.codes.take(code)
+    if found is None:
+        raise SignInExpired()
+    return found
 
 
 def _cookie(call: ApiCall) -> str | None:
     return call.request.cookies.get(cookie_name(call.request))
 
 
-def _signed_in(call: ApiCall, answer: ResponseT, token: str) -> ResponseT:
+def _signed_in(call: ApiCall, answer: ResponseT, token_digest: str) -> ResponseT:
     """Open a session, which replaces the one that the browser may have."""
     call.browsers.end(_cookie(call))
-    session = call.browsers.open(digest(token))
+    session = call.browsers.open(token_digest)
     name = cookie_name(call.request)
     answer.set_cookie(name, session, COOKIE_SECONDS, httponly=True, samesite="strict")
     if OLD_COOKIE in call.request.cookies:

@@ -22,6 +22,8 @@ from muster.machines.events import FACTS
 
 FOLDER: Final = Path(__file__).parent.parent / "web"
 FRONT: Final = "index.html"
+SIGN_IN: Final = "sign-in.html"
+PAGES: Final = (FRONT, SIGN_IN)
 BUILD: Final = b"{{build}}"
 EVENTS: Final = b"{{events}}"
 """Placeholders in the front page: the name of the build, and all types of events."""
@@ -88,7 +90,7 @@ def dashboard() -> DashboardBuild:
 
 
 def _file(path: str, content: bytes, name: str) -> StaticFile:
-    if path == FRONT:
+    if path in PAGES:
         types = sorted(str(fact.__struct_config__.tag) for fact in FACTS)
         content = content.replace(BUILD, name.encode()).replace(EVENTS, " ".join(types).encode())
     return StaticFile(KINDS[Path(path).suffix], content, gzip.compress(content, mtime=0))
@@ -97,6 +99,11 @@ def _file(path: str, content: bytes, name: str) -> StaticFile:
 def front(request: Request) -> Response:
     """The front page. Browsers revalidate it each time, and it has mostly not changed."""
     return _answer(request, dashboard().files[FRONT], "no-cache")
+
+
+def sign_in_page(request: Request) -> Response:
+    """The page to sign in. It is never cached: after it, the same address is the dashboard."""
+    return _answer(request, dashboard().files[SIGN_IN], "no-store", SIGN_IN)
 
 
 # public: the files are the same for everybody, and say nothing about a team
@@ -116,13 +123,14 @@ async def show_nested_file(call: ApiCall, build: str, folder: str, file: str) ->
 
 def _show(request: Request, build: str, path: str) -> Response:
     found = dashboard().files.get(path)
-    if found is None or build != dashboard().name or path == FRONT:
+    if found is None or build != dashboard().name or path in PAGES:
         raise NotFound(kind="file", name=path)
     return _answer(request, found, FOREVER)
 
 
-def _answer(request: Request, file: StaticFile, caching: str) -> Response:
-    tag = f'"{dashboard().name}"'
+def _answer(request: Request, file: StaticFile, caching: str, variant: str = "") -> Response:
+    # two pages at one address differ in their tags: a browser must not take one for the other
+    tag = f'"{dashboard().name}{variant}"'
     headers = HEADERS | {"cache-control": caching, "etag": tag}
     if tag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)

@@ -47,9 +47,15 @@ function bindKeys() {
     ["help", showHelp],
     ["search", showSearch],
     ["theme", nextTheme],
+    ["sign-out", signOut],
   ]) {
     document.getElementById(id).addEventListener("click", run);
   }
+}
+
+async function signOut() {
+  const answer = await fetch("/api/session", { method: "DELETE" }).catch(() => null);
+  if (answer?.ok) location.replace("/sign-in");
 }
 
 function showNotice() {

@@ -1,6 +1,7 @@
 """`muster up --detach`, `muster down` and `muster restart`, with real servers."""
 
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Generator
@@ -50,7 +51,8 @@ def test_a_server_in_the_background_is_ready_when_the_command_returns(team: Team
     found = address.find(team.home)
     assert found is not None
     assert found.pid == running_pid(team.home)
-    assert f"Sign in: {found.url}/?token={team.token}" in said
+    assert re.search(rf"Sign in: {re.escape(found.url)}/sign-in#[0-9a-f]{{32}}\n", said)
+    assert team.token not in said
     assert httpx.get(f"{found.url}/api/health", verify=NO_TLS).json()["status"] == "ok"
     assert os.getsid(found.pid) == found.pid  # no terminal can end it
     second = muster("up", "--detach", "--port", "0", "--home", str(team.home))

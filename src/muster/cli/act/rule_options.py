@@ -10,7 +10,7 @@ import msgspec
 
 from muster.cli.options import Function
 from muster.machines.vocabulary import SpeakerOrder, TurnConfig
-from muster.settings.model import TURN_RULES
+from muster.settings.turn_rules import TURN_RULES
 
 
 def rule_options(function: Function) -> Function:

@@ -14,8 +14,9 @@ from typing import Final
 import click
 
 from muster.cli.run.notifying import SOCKET_VARIABLE, WATCHDOG_VARIABLES
+from muster.cli.run.open import new_sign_in_link
 from muster.engine.system import SystemClock
-from muster.home import address, operator_token
+from muster.home import address
 
 CLOCK: Final = SystemClock()
 
@@ -94,6 +95,5 @@ def _tell(home: Path, pid: int, *, is_ready: bool) -> None:
         click.echo(f"muster (process {pid}) is still starting; `muster status` says when it is up.")
         return
     click.echo(f"muster is up at {found.url} for {home}, in the background (process {pid}).")
-    secret = operator_token.find(home)
-    click.echo(f"Sign in: {found.url}/?token={secret}")
+    click.echo(f"Sign in: {new_sign_in_link(home)}")
     click.echo("`muster down` stops it; its log is server.log in the home.")

@@ -18,7 +18,9 @@ from muster.engine.tasks import background, run_to_completion
 from muster.home import address, operator_token
 from muster.http import app as http
 from muster.http.auth import new_token, token_of
+from muster.http.browser_sessions import digest
 from muster.http.server import HttpServer, serve_until, url_of
+from muster.http.sign_in_codes import sign_in_link
 from muster.machines.commands import RevokeToken
 from muster.machines.ids import MUSTER
 from muster.machines.vocabulary import Role
@@ -35,17 +37,17 @@ async def serving(
     muster: Muster,
     settings: Settings,
     listener: socket.socket,
-    ready: Callable[[str], None] = lambda secret: None,
+    ready: Callable[[str], None] = lambda link: None,
     *,
     options: tuple[str, ...] = (),
 ) -> AsyncGenerator[None]:
-    """Answer requests and hooks while this is entered; `ready` is given the operator's token."""
+    """Answer requests and hooks while this is entered; `ready` is given a link to sign in."""
     secret = await _operator_secret(home, muster)
     stop, up = asyncio.Event(), asyncio.Event()
 
     def publish() -> None:
         address.publish(home, own_address(listener, options))
-        ready(secret)
+        ready(sign_in_link(url_of(listener), api.codes.issue(digest(secret)).code))
         up.set()
 
     api = http.build(muster, host=settings.server.host, home=home)

@@ -4,7 +4,6 @@ import asyncio
 import os
 import resource
 import socket
-import sys
 import webbrowser
 from contextlib import nullcontext
 from functools import partial
@@ -22,6 +21,7 @@ from muster.cli.render import clean
 from muster.cli.run.detaching import start_detached
 from muster.cli.run.drain_report import DrainReport
 from muster.cli.run.notifying import Notifier
+from muster.cli.run.open import has_screen
 from muster.cli.run.server_log import log_to_file
 from muster.cli.run.serving import own_address, serving
 from muster.cli.run.stop_signals import StopSignals
@@ -153,18 +153,18 @@ async def _run(home: Path, settings: Settings, listener: socket.socket, start: S
     url = url_of(listener)
     reserve = partial(address.reserved, home, own_address(listener, start.options))
 
-    def ready(secret: str) -> None:
+    def ready(link: str) -> None:
         is_watched = start.notifier.is_listening
         if start.detached:
             log_to_file(home)
         say(f"muster is up at {url} for {home}." + ("" if is_watched else " Ctrl-C stops it."))
-        if not is_watched:  # a journal or a log file must not have the token
-            say(f"Sign in: {url}/?token={secret}")
+        if not is_watched:  # a journal or a log file must not have the link
+            say(f"Sign in: {link}")
         if demo:
             say("This is the demo team: nine scripts, and no model behind them.")
         start.notifier.send(READY="1", STATUS=f"serves {home} at {url}")
         if settings.server.open_browser and not is_watched:
-            _open_browser(f"{url}/?token={secret}", tasks)
+            _open_browser(link, tasks)
 
     async with (
         open_configured(home, settings, url=url, load=start.load, reserve=reserve) as muster,
@@ -219,6 +219,5 @@ async def _obey(signals: StopSignals, stop: OrderlyStop, drain_seconds: float) -
 
 def _open_browser(link: str, tasks: TaskOwner) -> None:
     """Open the dashboard in a browser, if there is a screen."""
-    screen = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
-    if screen and sys.stdout.isatty():
+    if has_screen():
         tasks.start(asyncio.to_thread(webbrowser.open, link))

@@ -7,8 +7,8 @@ import click
 
 from muster.cli.options import home_option
 from muster.cli.reading import running
+from muster.cli.run.open import new_sign_in_link
 from muster.cli.setup.systemd import is_lingering, systemctl, unit_name, unit_path, unit_text
-from muster.home import operator_token
 from muster.settings.model import load_settings
 
 
@@ -75,6 +75,6 @@ def status(home: Path) -> None:
 
 def _tell_link(home: Path) -> None:
     """The link that signs a browser in; the journal must not have it."""
-    found, secret = running(home), operator_token.find(home)
-    if found is not None and found.url and secret:
-        click.echo(f"Sign in: {found.url}/?token={secret}")
+    found = running(home)
+    if found is not None and found.url:
+        click.echo(f"Sign in: {new_sign_in_link(home)}")

@@ -23,7 +23,7 @@ const WORDS = {
   connecting: () => "connecting",
   live: () => "live",
   reconnecting: (at) => `disconnected since ${at}, reconnecting`,
-  "signed out": () => "signed out: open the link that muster up printed",
+  "signed out": () => "signed out: `muster open` prints a link to sign in",
 };
 
 customElements.define("connection-pill", ConnectionPill);

@@ -1,0 +1,30 @@
+"""Answers about browsers: codes that sign them in, and those that are signed in."""
+
+from datetime import datetime
+
+from muster.machines.vocabulary import Role
+from muster.views.answers import View
+
+
+class SignInCode(View, frozen=True, kw_only=True):
+    """A code that signs a browser in once: open `/sign-in#CODE`."""
+
+    code: str
+    until: datetime
+
+
+class BrowserView(View, frozen=True, kw_only=True):
+    """A browser that is signed in."""
+
+    id: str
+    role: Role
+    since: datetime | None
+    until: datetime
+    is_this: bool
+    """Whether it is the browser that asks."""
+
+
+class SignedInBrowsers(View, frozen=True, kw_only=True):
+    """The browsers that are signed in, the oldest first."""
+
+    browsers: tuple[BrowserView, ...]
