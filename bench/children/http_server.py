@@ -20,9 +20,9 @@ from muster.__main__ import GC_THRESHOLD
 from muster.app import TeamOptions, open_team
 from muster.http import app as http
 from muster.http.auth import AccessControl, new_token
-from muster.http.browser_sessions import BrowserSessions
 from muster.http.routing import ACTORS, ApiCall, RouteTable, route
 from muster.http.server import HttpServer, listen, serve_until, url_of
+from muster.http.signing_in.browser_sessions import BrowserSessions
 from muster.machines.commands import PostMessage
 from muster.machines.ids import MUSTER
 from muster.machines.vocabulary import Role

@@ -36,10 +36,10 @@ from muster.delegation.requests import Requests
 from muster.delegation.session_folder import HOME_FOLDER
 from muster.delegation.session_log import OpenLogProvider
 from muster.delegation.task_runner import Tasks
-from muster.delegation.visiting import is_keeper_alive
+from muster.delegation.visiting import LoggedTeam, is_keeper_alive
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.feed import Feed
-from muster.engine.loading import load, load_from
+from muster.engine.loading import load_from
 from muster.engine.partials import Partials
 from muster.engine.ports import Clock, Ids, Runtimes
 from muster.engine.presence import Presence
@@ -51,17 +51,15 @@ from muster.engine.system import RandomIds, SystemClock
 from muster.engine.tasks import background, run_to_completion
 from muster.engine.timers import Timers
 from muster.engine.watchdog import watch_loop
-from muster.errors import NoTeam
-from muster.home.lock import LOG_FILE
 from muster.inbox.errands import soul_line
 from muster.inbox.inbox import Inbox
 from muster.machines.commands import ReportClockJump, StartMuster
 from muster.machines.ids import MUSTER, SessionId
-from muster.machines.state import Agent, Team
+from muster.machines.state import Agent
 from muster.machines.vocabulary import NO_LIMIT, Allowance
 from muster.mirrors.inbox_file.files import InboxFiles
 from muster.mirrors.state_file.files import StateFiles, wishes
-from muster.notify.notifier import Notifier
+from muster.notify.notifier import NeedNotifier
 from muster.notify.told import ToldNeeds
 from muster.reloading.live import LiveSettings, Load, SettingsSource
 from muster.reloading.roster import Roster, describer
@@ -76,7 +74,6 @@ from muster.sessions.session_tokens import SessionTokens
 from muster.settings.in_force import SettingsInForce, hosting_lead, table_of
 from muster.settings.model import SETTINGS_FILE, DelegationSettings, Settings
 from muster.store.base import EventStore
-from muster.store.reading import LogReader
 from muster.store.sqlite import SqliteStore
 from muster.team import Muster
 from muster.upkeep import look_after
@@ -224,33 +221,13 @@ async def open_session(
         url=url,
     )
     async with open_team(root / HOME_FOLDER, options) as muster:
-        around = _HomeTeam(home)
+        around = LoggedTeam(home)
         team = around.read()
         if team is not None:
             await hold_back(muster.dispatcher, team)
         async with background() as tasks:
             tasks.create_task(follow(muster.dispatcher, muster.clock, around))
             yield muster
-
-
-class _HomeTeam:
-    """The team in a home, running or not, read from its log."""
-
-    def __init__(self, home: Path) -> None:
-        self._log = home / LOG_FILE
-
-    def stamp(self) -> object:
-        """When the log and its write-ahead log were written last."""
-        wal = self._log.with_name(f"{self._log.name}-wal")
-        return [each.stat().st_mtime_ns if each.exists() else 0 for each in (self._log, wal)]
-
-    def read(self) -> Team | None:
-        """The team as it is now; None where there is none."""
-        try:
-            with LogReader.open(self._log) as log:
-                return load(log)
-        except NoTeam:
-            return None
 
 
 @asynccontextmanager
@@ -263,9 +240,10 @@ async def open_team(
     try:
         with options.reserve():
             async with (
-                watch_loop(),
+                watch_loop() as lags,
                 run_team(store, options, clock=clock, ids=ids, home=home) as muster,
             ):
+                muster.loop_lags = lags
                 yield muster
     finally:
         await run_to_completion(store.close())
@@ -305,14 +283,12 @@ async def run_team(
         reactor = Runner(sessions, store, feed, dispatcher, clock)
         try:
             async with background() as services:
-                timers, schedules = Timers(dispatcher, clock), Schedules(dispatcher, clock)
                 attachments = None if home is None else AttachmentFolder(home)
                 if home is not None and attachments is not None:
                     services.create_task(look_after(home, attachments, store, clock))
-                told, targets = ToldNeeds(home), lambda: in_force.current.notify
-                notifier = Notifier(dispatcher, clock, targets, told, url=f"{options.url}/")
-                watches = (live, timers, schedules, presence, snapshots, reactor, requests.queue)
-                for each in (*watches, notifier, *files):
+                clocked = _clocked(dispatcher, clock, in_force, home, options.url)
+                watches = (live, presence, snapshots, reactor, requests.queue)
+                for each in (*clocked, *watches, *files):
                     services.create_task(each.run())
                 yield Muster(
                     store=store,
@@ -359,6 +335,15 @@ def _prompter(
         checks=lambda agent: table_of(in_force.current, agent).wake_check,
         handover=lambda agent: table_of(in_force.current, agent).handover,
     )
+
+
+def _clocked(
+    dispatcher: Dispatcher, clock: Clock, in_force: SettingsInForce, home: Path | None, url: str
+) -> tuple[Timers, Schedules, NeedNotifier]:
+    """The services that wait for a time: deadlines, schedules, and what people are told of."""
+    told, targets = ToldNeeds(home), lambda: in_force.current.notify
+    notifier = NeedNotifier(dispatcher, clock, targets, told, url=f"{url}/")
+    return Timers(dispatcher, clock), Schedules(dispatcher, clock), notifier
 
 
 def _inbox_files(

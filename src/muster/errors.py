@@ -560,6 +560,10 @@ class HomeLost(Unavailable):
     """
 
 
+class NotReady(Unavailable):
+    """muster takes no commands now: {why}. Retry later."""
+
+
 class Closed(Unavailable):
     """muster is stopping. Try again when it has started."""
 

@@ -4,6 +4,7 @@ import msgspec
 
 from muster.attachments import AttachmentFolder
 from muster.delegation.requests import Requests
+from muster.durations import Durations
 from muster.engine.detected import DetectPrograms
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.feed import Feed
@@ -24,6 +25,7 @@ from muster.settings.model import Settings
 from muster.store.base import EventStore
 from muster.views.conversation_costs import Costs
 from muster.views.history import History
+from muster.views.metrics.counting import CommitCounts
 
 
 class Births(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,6 +92,10 @@ class Muster:
         self.settings = settings
         self.detect_programs = detect_programs
         self.requests = requests
+        self.counts = CommitCounts(dispatcher)
+        self.loop_lags = Durations()
+        """How late the event loop takes its steps."""
+
         self.files = files
         """Files of messages; none for a team without a home on disk."""
 

@@ -8,9 +8,10 @@ from collections.abc import Callable
 
 import pytest
 
+from muster.durations import Durations
 from muster.engine import watchdog
 from muster.engine.watchdog import place_of, watch_loop
-from tests.waits import WAIT_SECONDS
+from tests.waits import WAIT_SECONDS, until_async
 
 STALL_SECONDS = 0.05
 
@@ -88,3 +89,20 @@ def test_a_loop_that_yields_is_never_reported(caplog: pytest.LogCaptureFixture) 
 
 def test_the_place_is_the_innermost_line_of_muster() -> None:
     assert place_of(None) == "an unknown place"
+
+
+def test_the_lag_of_the_loop_is_counted() -> None:
+    async def story() -> Durations:
+        async with watch_loop(STALL_SECONDS) as lags:
+            spinning = time.monotonic() + STALL_SECONDS
+            while time.monotonic() < spinning:
+                pass
+            await until_async(lambda: counted(lags))
+        return lags
+
+    async def counted(lags: Durations) -> int:
+        return sum(lags.counts)
+
+    lags = asyncio.run(story())
+
+    assert lags.seconds > STALL_SECONDS / 2

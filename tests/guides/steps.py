@@ -215,6 +215,12 @@ GUIDES: Mapping[str, Guide] = {
         },
         server=False,
     ),
+    "docs/guides/monitoring.md": Guide(
+        {
+            "curl": Shell(prints={"curl -s http://127.0.0.1:6878/api/ready": "ready"}),
+            "scrape_configs:": Leave("a configuration of Prometheus"),
+        },
+    ),
     "docs/guides/backup.md": Guide(
         {
             "muster backup team.tar.gz": Shell(),

@@ -13,8 +13,13 @@ from muster import limits
 from muster.errors import TooFast
 from muster.home import operator_token
 from muster.http.auth import RateLimits, is_ours
-from muster.http.browser_sessions import FILE, SESSION_DAYS, SESSIONS_MAX, BrowserSessions
-from muster.http.sign_in_codes import CODE_MINUTES, CODES_MAX, SignInCodes
+from muster.http.signing_in.browser_sessions import (
+    FILE,
+    SESSION_DAYS,
+    SESSIONS_MAX,
+    BrowserSessions,
+)
+from muster.http.signing_in.codes import CODE_MINUTES, CODES_MAX, SignInCodes
 from muster.machines.state import Team, Token
 from muster.machines.vocabulary import Role
 from muster.testing.clock import ManualClock

@@ -11,8 +11,8 @@ from muster.engine.dispatcher import Dispatcher
 from muster.engine.tasks import background
 from muster.machines import commands as c
 from muster.machines.events import WarningLogged
-from muster.notify.notification import Delivery, plain
-from muster.notify.notifier import LOOK_SECONDS, SETTLE_SECONDS, Notifier, is_quiet
+from muster.notify.notification import NotificationBatch, plain
+from muster.notify.notifier import LOOK_SECONDS, SETTLE_SECONDS, NeedNotifier, is_quiet
 from muster.notify.targets import DeliveryFailed
 from muster.notify.told import FILE, ToldNeeds
 from muster.settings.notify import NotifySettings
@@ -34,11 +34,11 @@ class Stage:
         self.clock = clock
         self.store = store
         self.targets: dict[str, NotifySettings] = {"phone": PHONE}
-        self.told: list[tuple[str, Delivery]] = []
+        self.told: list[tuple[str, NotificationBatch]] = []
         self.failing: set[str] = set()
 
     def deliver(
-        self, target: NotifySettings, delivery: Delivery, environ: Mapping[str, str]
+        self, target: NotifySettings, delivery: NotificationBatch, environ: Mapping[str, str]
     ) -> None:
         if target.url in self.failing:
             raise DeliveryFailed("no route")
@@ -46,7 +46,7 @@ class Stage:
 
     @asynccontextmanager
     async def notifying(self, home: Path | None = None) -> AsyncGenerator[None]:
-        notifier = Notifier(
+        notifier = NeedNotifier(
             self.dispatcher,
             self.clock,
             lambda: self.targets,

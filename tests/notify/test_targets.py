@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from muster.machines.vocabulary import NeedKind
-from muster.notify.notification import Delivery, Notification
+from muster.notify.notification import Notification, NotificationBatch
 from muster.notify.targets import SIGNATURE, DeliveryFailed, deliver, signature
 from muster.settings.notify import NotifySettings
 from tests.homes import muster
@@ -26,7 +26,7 @@ ASKS = Notification(
     url="http://127.0.0.1:6878/#/agent/Ada",
     agent="Ada",
 )
-DELIVERY = Delivery(notifications=(ASKS,), url="http://127.0.0.1:6878/")
+DELIVERY = NotificationBatch(notifications=(ASKS,), url="http://127.0.0.1:6878/")
 
 
 class Posted(NamedTuple):

@@ -760,6 +760,16 @@ LOG = (
         },
     ),
     Promise(
+        "Metrics, health and readiness tell what the team and its log do.",
+        {
+            "http/routes/test_metrics.py": [
+                "test_metrics_count_agents_turns_costs_and_commits",
+                "test_a_server_whose_log_cannot_be_written_is_not_ready_and_says_so",
+            ],
+            "engine/test_watchdog.py": ["test_the_lag_of_the_loop_is_counted"],
+        },
+    ),
+    Promise(
         "A changed, inserted or removed event is evident: the log is a hash chain.",
         {
             "store/test_verifying.py": [

@@ -51,7 +51,7 @@ VERBS: Final[Mapping[str, Verb]] = {
     "approve": Verb("act.approvals", ACT, "Approve requests."),
     "deny": Verb("act.approvals", ACT, "Deny requests."),
     "token": Verb("act.token", ACT, "Issue, list and revoke tokens of programs and people."),
-    "browsers": Verb("act.browsers", ACT, "List the browsers that are signed in; sign one out."),
+    "browsers": Verb("run.browsers", RUN, "List the browsers that are signed in; sign one out."),
     "agent-state-machine": Verb(
         "delegate.delegation",
         DELEGATE,

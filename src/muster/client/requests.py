@@ -40,7 +40,6 @@ from muster.views.answers.messages import (
     TurnEnded,
     WakePreview,
 )
-from muster.views.answers.sign_ins import SignedInBrowsers, SignInCode
 
 T = TypeVar("T")
 
@@ -310,21 +309,6 @@ def tokens() -> ApiRequest[TokenList]:
 def revoke_token(token_id: str) -> ApiRequest[Recorded]:
     """Revoke a token."""
     return ApiRequest(method="DELETE", path=api_path("tokens", token_id), answer=Recorded)
-
-
-def sign_in_code() -> ApiRequest[SignInCode]:
-    """A code that signs a browser in once."""
-    return ApiRequest(method="POST", path=api_path("session", "code"), answer=SignInCode)
-
-
-def browsers() -> ApiRequest[SignedInBrowsers]:
-    """The browsers that are signed in."""
-    return ApiRequest(method="GET", path=api_path("browsers"), answer=SignedInBrowsers)
-
-
-def end_browser(browser: str) -> ApiRequest[None]:
-    """Sign a browser out."""
-    return ApiRequest(method="DELETE", path=api_path("browsers", browser), answer=type(None))
 
 
 # ── from another machine ──────────────────────────────────────────────────────────────────────────

@@ -21,7 +21,7 @@ from muster.engine.ports import Clock, Ids
 from muster.engine.snapshots import Snapshots
 from muster.engine.system import RandomIds, SystemClock
 from muster.engine.tasks import run_to_completion
-from muster.errors import HomeInUse
+from muster.errors import HomeInUse, NoTeam
 from muster.home.lock import LOG_FILE
 from muster.machines.commands import StartMuster
 from muster.machines.ids import MUSTER, SessionId
@@ -110,6 +110,26 @@ def visited(root: Path, settings: Settings) -> tuple[OnDemandLogProvider, Conver
         root, clock=clock, ids=RandomIds(), human=settings.team.human
     )
     return log_provider, Conversations(log_provider, clock, is_alive=is_keeper_alive)
+
+
+class LoggedTeam:
+    """The team in a home, running or not, read from its log."""
+
+    def __init__(self, home: Path) -> None:
+        self._log = home / LOG_FILE
+
+    def stamp(self) -> object:
+        """When the log and its write-ahead log were written last."""
+        wal = self._log.with_name(f"{self._log.name}-wal")
+        return [each.stat().st_mtime_ns if each.exists() else 0 for each in (self._log, wal)]
+
+    def read(self) -> Team | None:
+        """The team as it is now; None where there is none."""
+        try:
+            with LogReader.open(self._log) as log:
+                return load(log)
+        except NoTeam:
+            return None
 
 
 def keeper_of(session: str, pid: int) -> owner.Keeper:

@@ -87,6 +87,11 @@ class Dispatcher:
         store.on_rollback = self._rolled_back
 
     @property
+    def is_failing(self) -> bool:
+        """Whether the last commit failed: the disk is full, or the home cannot be written."""
+        return self._is_failing
+
+    @property
     def team(self) -> Team:
         """The committed team."""
         return self._team

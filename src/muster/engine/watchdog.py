@@ -17,6 +17,7 @@ from contextlib import asynccontextmanager
 from types import FrameType
 from typing import Final
 
+from muster.durations import Durations
 from muster.limits import LOOP_STALL_SECONDS
 
 log = logging.getLogger(__name__)
@@ -30,12 +31,12 @@ BEATS: Final = 4
 
 
 @asynccontextmanager
-async def watch_loop(stall_s: float = LOOP_STALL_SECONDS) -> AsyncGenerator[None]:
-    """Watch the running event loop while this is entered."""
+async def watch_loop(stall_s: float = LOOP_STALL_SECONDS) -> AsyncGenerator[Durations]:
+    """Watch the running event loop while this is entered; its lags are counted meanwhile."""
     watchdog = LoopWatchdog(asyncio.get_running_loop(), stall_s)
     watchdog.start()
     try:
-        yield
+        yield watchdog.lags
     finally:
         watchdog.stop()
 
@@ -49,6 +50,9 @@ class LoopWatchdog:
         self._stall_s = stall_s
         self._watched = threading.get_ident()
         self._cpu = time.pthread_getcpuclockid(self._watched)
+        self.lags = Durations()
+        """How late the loop took the steps that were due."""
+
         self._beat_at = time.monotonic()
         self._beat_cpu = time.clock_gettime(self._cpu)
         self._timer: asyncio.TimerHandle | None = None
@@ -57,7 +61,7 @@ class LoopWatchdog:
 
     def start(self) -> None:
         """Begin to watch."""
-        self._beat()
+        self._beat_in_time()
         self._thread.start()
 
     def stop(self) -> None:
@@ -68,7 +72,12 @@ class LoopWatchdog:
         self._thread.join()
 
     def _beat(self) -> None:
-        """Note in the loop that it takes steps."""
+        """Note in the loop that it takes steps, and how late this one is."""
+        due = self._beat_at + self._stall_s / BEATS
+        self._beat_in_time()
+        self.lags.add(max(self._beat_at - due, 0.0))
+
+    def _beat_in_time(self) -> None:
         self._beat_at, self._beat_cpu = time.monotonic(), time.clock_gettime(self._cpu)
         self._timer = self._loop.call_later(self._stall_s / BEATS, self._beat)
 

@@ -21,9 +21,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from muster.client.requests import ApiRequest
 from muster.engine.dispatcher import Commit
 from muster.errors import MusterError
-from muster.http import openapi, problems, signin, static
+from muster.http import openapi, problems, static
 from muster.http.auth import AccessControl
-from muster.http.browser_sessions import BrowserSessions
 from muster.http.compression import compressed
 from muster.http.mcp import answering as mcp
 from muster.http.mcp.asking import inner_request
@@ -42,6 +41,7 @@ from muster.http.routes import (
     importing,
     markdown,
     messages,
+    metrics,
     runs,
     state,
     tokens,
@@ -53,7 +53,8 @@ from muster.http.routes.content import exports, files, memory, search
 from muster.http.routes.operator import settings
 from muster.http.routes.people import approvals, needs, since
 from muster.http.routing import Answer, ApiCall, Route, RouteTable, routes_in
-from muster.http.sign_in_codes import SignInCodes
+from muster.http.signing_in import routes as sign_in_routes
+from muster.http.signing_in.browser_sessions import BrowserSessions
 from muster.http.stream import Streams
 from muster.http.waiting import CallerGone, LongPolls
 from muster.machines.events import SessionEnd, TokenRevoked
@@ -89,9 +90,9 @@ def _plain_routes() -> Iterator[Route]:
         dialogues,
         mcp,
     )
-    showing = (static, state, costs, history, markdown, why, events)
+    showing = (static, state, costs, history, markdown, metrics, why, events)
     acting = (agents, settings, identity, memory, importing, runs, approvals, needs, since, tokens)
-    for module in (health, signin, *acting, *talking, *showing):
+    for module in (health, sign_in_routes, *acting, *talking, *showing):
         yield from routes_in(module)
 
 
@@ -120,8 +121,11 @@ class Api:
         self._streams = Streams(muster.feed, muster.partials)
         self._long_polls = LongPolls()
         self._mcp = McpDesk()
-        self.codes = SignInCodes(muster.clock.now, muster.ids)
         muster.dispatcher.watch(self._on_commit)
+
+    def sign_in_code(self, token_digest: str) -> str:
+        """A code that signs a browser in once, with the token of this digest."""
+        return self._access.browsers.codes.issue(token_digest).code
 
     def end_waiting(self) -> None:
         """Answer long polls and end streams: the server is shutting down."""
@@ -171,7 +175,6 @@ class Api:
             muster=self._muster,
             streams=self._streams,
             browsers=self._access.browsers,
-            codes=self.codes,
             caller=caller,
             request=request,
             body=body,

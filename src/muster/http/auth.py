@@ -24,8 +24,9 @@ from muster.errors import (
     WrongHost,
     WrongOrigin,
 )
-from muster.http.browser_sessions import BrowserSessions, cookie_name, digest
 from muster.http.routing import SAFE, ApiCaller, Route
+from muster.http.signing_in.browser_sessions import BrowserSessions, cookie_name
+from muster.http.signing_in.digests import digest
 from muster.machines.commands import IssueToken
 from muster.machines.ids import SeatId, agent_actor, person
 from muster.machines.state import Team, Token

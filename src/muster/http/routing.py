@@ -35,9 +35,8 @@ from starlette.responses import Response
 
 from muster.engine.dispatcher import Receipt
 from muster.errors import Forbidden, Invalid, KeyReused, NotFound, Repeated, WrongMethod
-from muster.http.browser_sessions import BrowserSessions
 from muster.http.mcp.desk import McpDesk
-from muster.http.sign_in_codes import SignInCodes
+from muster.http.signing_in.browser_sessions import BrowserSessions
 from muster.http.stream import EventStream, Streams
 from muster.http.waiting import LongPolls
 from muster.machines.commands import Command
@@ -87,7 +86,6 @@ class ApiCall:
         "ask",
         "browsers",
         "caller",
-        "codes",
         "is_authorized",
         "key",
         "long_polls",
@@ -103,7 +101,6 @@ class ApiCall:
         muster: Muster,
         streams: Streams,
         browsers: BrowserSessions,
-        codes: SignInCodes,
         caller: ApiCaller,
         request: Request,
         body: bytes,
@@ -123,7 +120,6 @@ class ApiCall:
         self.muster = muster
         self.streams = streams
         self.browsers = browsers
-        self.codes = codes
         self.caller = caller
         self.request = request
         self.is_authorized = is_authorized

@@ -44,7 +44,7 @@ class Notification(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     channel: str | None = None
 
 
-class Delivery(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class NotificationBatch(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """All that a target is told at once."""
 
     notifications: tuple[Notification, ...]

@@ -20,7 +20,7 @@ from muster.errors import MusterError
 from muster.machines.backoff import pause_s
 from muster.machines.commands import LogWarning
 from muster.machines.ids import MUSTER
-from muster.notify.notification import Delivery, new_notifications
+from muster.notify.notification import NotificationBatch, new_notifications
 from muster.notify.targets import deliver
 from muster.notify.told import ToldNeeds
 from muster.settings.notify import NotifySettings
@@ -39,10 +39,10 @@ THREADS: Final = 4
 """Deliveries that are under way at once; each waits for another program."""
 
 Targets = Callable[[], Mapping[str, NotifySettings]]
-Deliver = Callable[[NotifySettings, Delivery, Mapping[str, str]], None]
+Deliver = Callable[[NotifySettings, NotificationBatch, Mapping[str, str]], None]
 
 
-class Notifier:
+class NeedNotifier:
     """Follows the needs of a team, and tells them to the targets of its settings."""
 
     def __init__(
@@ -121,11 +121,11 @@ class Notifier:
             return True
         self._busy.add(name)
         self._deliveries.start(
-            self._send(name, target, Delivery(notifications=fresh, url=self._url))
+            self._send(name, target, NotificationBatch(notifications=fresh, url=self._url))
         )
         return False
 
-    async def _send(self, name: str, target: NotifySettings, delivery: Delivery) -> None:
+    async def _send(self, name: str, target: NotifySettings, delivery: NotificationBatch) -> None:
         try:
             await asyncio.get_running_loop().run_in_executor(
                 self._threads, self._deliver, target, delivery, os.environ

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from muster.notify.notification import Delivery
+from muster.notify.notification import NotificationBatch
 from muster.settings.notify import NotifySettings
 
 TIMEOUT_SECONDS: Final = 10
@@ -36,7 +36,9 @@ class DeliveryFailed(Exception):
     """A target could not be told; the text is the reason."""
 
 
-def deliver(target: NotifySettings, delivery: Delivery, environ: Mapping[str, str]) -> None:
+def deliver(
+    target: NotifySettings, delivery: NotificationBatch, environ: Mapping[str, str]
+) -> None:
     """Tell a target; returns when it has taken the notification."""
     secret = environ.get(target.secret_env, "") if target.secret_env else ""
     if target.secret_env and not secret:
@@ -76,7 +78,7 @@ def _post(url: str, body: bytes, headers: Mapping[str, str]) -> None:
         answer.read(1024)
 
 
-def _webhook(target: NotifySettings, delivery: Delivery, secret: str) -> None:
+def _webhook(target: NotifySettings, delivery: NotificationBatch, secret: str) -> None:
     body = msgspec.json.encode(delivery)
     _post(target.url, body, {SIGNATURE: signature(secret, body)} if secret else {})
 
@@ -86,7 +88,7 @@ def signature(secret: str, body: bytes) -> str:
     return f"sha256={hmac.new(secret.encode(), body, 'sha256').hexdigest()}"
 
 
-def _ntfy(target: NotifySettings, delivery: Delivery, secret: str) -> None:
+def _ntfy(target: NotifySettings, delivery: NotificationBatch, secret: str) -> None:
     server, _, topic = target.url.rstrip("/").rpartition("/")
     message = {
         "topic": topic,
@@ -98,7 +100,7 @@ def _ntfy(target: NotifySettings, delivery: Delivery, secret: str) -> None:
     _post(server, _json(message), {"Authorization": f"Bearer {secret}"} if secret else {})
 
 
-def _slack(target: NotifySettings, delivery: Delivery, secret: str) -> None:
+def _slack(target: NotifySettings, delivery: NotificationBatch, secret: str) -> None:
     lines = [f"*{_escaped(each.title)}*\n{_escaped(each.text)}" for each in delivery.notifications]
     link = f"<{_escaped(delivery.notifications[0].url)}|Open muster>"
     _post(target.url, _json({"text": "\n\n".join((*lines, link))}), {})
@@ -116,7 +118,7 @@ def _json(message: Mapping[str, object]) -> bytes:
 # ── by mail and by a program ──────────────────────────────────────────────────────────────────────
 
 
-def _email(target: NotifySettings, delivery: Delivery, secret: str) -> None:
+def _email(target: NotifySettings, delivery: NotificationBatch, secret: str) -> None:
     message = EmailMessage()
     message["Subject"] = f"muster: {delivery.title}"
     message["From"] = target.sender
@@ -146,7 +148,7 @@ def _mail_server(target: NotifySettings) -> smtplib.SMTP:
     return server
 
 
-def _command(target: NotifySettings, delivery: Delivery, secret: str) -> None:
+def _command(target: NotifySettings, delivery: NotificationBatch, secret: str) -> None:
     done = subprocess.run(
         list(target.command),
         input=msgspec.json.encode(delivery),
@@ -160,7 +162,7 @@ def _command(target: NotifySettings, delivery: Delivery, secret: str) -> None:
         raise DeliveryFailed(f"it ended with code {done.returncode}: {said}".rstrip(": "))
 
 
-_KINDS: Final[Mapping[str, Callable[[NotifySettings, Delivery, str], None]]] = {
+_KINDS: Final[Mapping[str, Callable[[NotifySettings, NotificationBatch, str], None]]] = {
     "webhook": _webhook,
     "ntfy": _ntfy,
     "slack": _slack,

@@ -15,6 +15,7 @@ from muster.machines.ids import ChannelId, SeatId
 if TYPE_CHECKING:  # a reader of a snapshot need not load every kind of fact
     import asyncio
 
+    from muster.durations import Durations
     from muster.machines.events import Event
 
 SEQ_END: Final = 2**63 - 1
@@ -119,6 +120,9 @@ class EventStore(Protocol):
     on_rollback: Callable[[], None]
     """Callback on the event loop when a commit failed: everything decided since the last commit is
     rolled back. The calls that decided it raise `StoreFailed`."""
+
+    commit_times: "Durations"
+    """How long commits took, flush included."""
 
     def append(self, events: "Sequence[Event]") -> "asyncio.Future[None]":
         """Queue events for the next commit; awaiting the answer waits until they are on disk.

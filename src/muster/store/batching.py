@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
 
+from muster.durations import Durations
 from muster.errors import Closed, Impossible, StoreFailed
 from muster.machines.events import Event
 from muster.store.base import Snapshot, Stored
@@ -69,6 +70,7 @@ class BatchingStore(ABC):
     def __init__(self, last_seq: int) -> None:
         self.on_commit: Callable[[Sequence[Stored]], None] = _ignore_commit
         self.on_rollback: Callable[[], None] = _ignore_rollback
+        self.commit_times = Durations()
         self._last_seq = last_seq
         self._generation = 0
         self._gathering: Batch | None = None

@@ -31,11 +31,6 @@ class LogHead(NamedTuple):
         return f"{self.seq}:{self.digest.hex()}"
 
 
-def row_label(seq: int, kind: str, seat: int | None, channel: str | None) -> bytes:
-    """The columns of an event beside its data, as checksum and chain cover them."""
-    return f"{seq} {kind} {seat} {channel}".encode()
-
-
 def link(before: bytes, label: bytes, data: bytes) -> bytes:
     """The digest of an event: of the digest before it, its columns and its data."""
     digest = blake2b(before, digest_size=DIGEST_BYTES)

@@ -32,7 +32,6 @@ from muster.store.base import (
     bounded,
     is_full,
 )
-from muster.store.chain import row_label
 from muster.store.migrate import version_of
 from muster.store.sql import queries
 from muster.store.words import SEARCHED_TYPES, expression, has_fts5, matches
@@ -65,6 +64,11 @@ _CIRCUMSTANCE: Final = frozenset(
     }
 )
 """Errors that say nothing about the file itself. Any other error of our own queries is damage."""
+
+
+def row_label(seq: int, kind: str, seat: int | None, channel: str | None) -> bytes:
+    """The columns of an event beside its data, as checksum and chain cover them."""
+    return f"{seq} {kind} {seat} {channel}".encode()
 
 
 def checksum(seq: int, kind: str, seat: int | None, channel: str | None, data: bytes) -> int:

@@ -38,10 +38,10 @@ from muster.store.base import (
     Stored,
 )
 from muster.store.batching import Batch, BatchingStore, vet
-from muster.store.chain import UNCHAINED, link, row_label
+from muster.store.chain import UNCHAINED, link
 from muster.store.indexing import Lot, Statement, WordIndex, in_transaction, open_index
 from muster.store.migrate import migrate
-from muster.store.reading import SQL, LogReader
+from muster.store.reading import SQL, LogReader, row_label
 from muster.store.writer import Writer
 
 _ROWS_MAX: Final = 128
@@ -163,8 +163,10 @@ class SqliteStore(BatchingStore):
         last_seq = vet(batches, self._written_seq)
         is_indexed = self._write_and_index(batches, last_seq)
         self._written_seq = last_seq
+        took = perf_counter() - began
+        self.commit_times.add(took)
         if not is_indexed:  # a lot for the index says nothing about the disk
-            self._commit_seconds += (perf_counter() - began - self._commit_seconds) / 4
+            self._commit_seconds += (took - self._commit_seconds) / 4
 
     def _write_and_index(self, batches: Sequence[Batch], last_seq: int) -> bool:
         """Write batches; whether a lot of messages was indexed in the same transaction."""

@@ -9,9 +9,9 @@ import click
 
 from muster.cli.acting import server
 from muster.cli.options import home_option
-from muster.client import requests
+from muster.client import sign_ins
 from muster.client.transport import locate
-from muster.http.sign_in_codes import CODE_MINUTES, sign_in_link
+from muster.http.signing_in.codes import CODE_MINUTES, sign_in_link
 
 
 @click.command(name="open")
@@ -32,7 +32,7 @@ globals()["open"] = open_  # the verb is a word that Python keeps for itself
 def new_sign_in_link(home: Path) -> str:
     """A new link to the server of a home."""
     with server(home) as client:
-        code = client.ask(requests.sign_in_code()).code
+        code = client.ask(sign_ins.sign_in_code()).code
     return sign_in_link(locate(None, None, home, os.environ).url, code)
 
 

@@ -18,9 +18,9 @@ from muster.engine.tasks import background, run_to_completion
 from muster.home import address, operator_token
 from muster.http import app as http
 from muster.http.auth import new_token, token_of
-from muster.http.browser_sessions import digest
 from muster.http.server import HttpServer, serve_until, url_of
-from muster.http.sign_in_codes import sign_in_link
+from muster.http.signing_in.codes import sign_in_link
+from muster.http.signing_in.digests import digest
 from muster.machines.commands import RevokeToken
 from muster.machines.ids import MUSTER
 from muster.machines.vocabulary import Role
@@ -47,7 +47,7 @@ async def serving(
 
     def publish() -> None:
         address.publish(home, own_address(listener, options))
-        ready(sign_in_link(url_of(listener), api.codes.issue(digest(secret)).code))
+        ready(sign_in_link(url_of(listener), api.sign_in_code(digest(secret))))
         up.set()
 
     api = http.build(muster, host=settings.server.host, home=home)

@@ -9,7 +9,7 @@ from muster.cli.options import home_option
 from muster.cli.render import clean
 from muster.errors import NotFound
 from muster.machines.vocabulary import NeedKind
-from muster.notify.notification import Delivery, Notification
+from muster.notify.notification import Notification, NotificationBatch
 from muster.notify.targets import DeliveryFailed, deliver
 from muster.settings.model import load_settings
 
@@ -43,7 +43,7 @@ def notify(ctx: click.Context, home: Path, targets: tuple[str, ...]) -> None:
         click.echo(clean(f"{name}: told"))
 
 
-def _sample(url: str) -> Delivery:
+def _sample(url: str) -> NotificationBatch:
     sample = Notification(
         key="test",
         topic="needs",
@@ -52,4 +52,4 @@ def _sample(url: str) -> Delivery:
         text="This is how you are told what needs you.",
         url=url,
     )
-    return Delivery(notifications=(sample,), url=url)
+    return NotificationBatch(notifications=(sample,), url=url)

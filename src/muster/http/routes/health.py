@@ -20,8 +20,12 @@ class Health(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 @route("GET", "/api/health", public=True)
 async def health(call: ApiCall) -> Health:
-    """Report that muster runs, or is stopping. Needs no token: it says nothing about the team."""
-    status = "ok" if call.muster.team.shutdown is None else "stopping"
+    """Report that muster runs, is stopping, or cannot write its log.
+
+    Needs no token: it says nothing about the team.
+    """
+    failing = "failing" if call.muster.dispatcher.is_failing else "ok"
+    status = failing if call.muster.team.shutdown is None else "stopping"
     return Health(status=status, version=__version__, seq=call.team.seq)
 
 

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from muster.engine.ports import Ids
-from muster.http.browser_sessions import digest
+from muster.http.signing_in.digests import digest
 
 CODE_MINUTES: Final = 60
 """How long a code can be used: the time between the start of a server and a look at it."""

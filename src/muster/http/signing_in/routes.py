@@ -10,8 +10,9 @@ from typing import Final, TypeVar
 from starlette.responses import Response
 
 from muster.errors import NotFound, SignInExpired, Unauthenticated
-from muster.http.browser_sessions import SESSION_DAYS, cookie_name, digest
 from muster.http.routing import OPERATOR, ApiCall, JsonResponse, route
+from muster.http.signing_in.browser_sessions import SESSION_DAYS, cookie_name
+from muster.http.signing_in.digests import digest
 from muster.http.static import front, sign_in_page
 from muster.http.types import Body
 from muster.machines.vocabulary import Role
@@ -77,7 +78,7 @@ async def sign_out(call: ApiCall) -> Response:
 async def issue_code(call: ApiCall) -> SignInCode:
     """Issue a code that signs a browser in once, as the caller."""
     [found] = [key for key, each in call.team.tokens.items() if each.id == call.caller.token]
-    code, until = call.codes.issue(found)
+    code, until = call.browsers.codes.issue(found)
     return SignInCode(code=code, until=until)
 
 
@@ -109,7 +110,7 @@ async def end_browser(call: ApiCall, browser: str) -> Response:
 
 
 def _exchanged(call: ApiCall, code: str) -> str:
-    found = call.codes.take(code)
+    found = call.browsers.codes.take(code)
     if found is None:
         raise SignInExpired()
     return found

@@ -12,7 +12,6 @@ for its owner's eyes only, so that a restart of muster signs nobody out.
 import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -20,6 +19,8 @@ import msgspec
 from starlette.requests import Request
 
 from muster.engine.ports import Ids
+from muster.http.signing_in.codes import SignInCodes
+from muster.http.signing_in.digests import digest
 from muster.machines.state import Team, Token
 from muster.regular_files import open_for_owner_only, read_regular
 
@@ -70,6 +71,7 @@ class BrowserSessions:
         self._ids = ids
         self._path = None if home is None else home / FILE
         self._sessions = _load(self._path)
+        self.codes = SignInCodes(now, ids)
 
     def open(self, token_digest: str) -> str:
         """Open a session for the holder of a token; return its id, which is kept nowhere else."""
@@ -138,11 +140,6 @@ class BrowserSessions:
         except OSError as error:
             extra = {"action": "browser_sessions_not_kept", "path": str(self._path)}
             log.warning("a restart will sign browsers out: %s", error, extra=extra)
-
-
-def digest(secret: str) -> str:
-    """The digest of a secret, which is all that the server keeps."""
-    return sha256(secret.encode(errors="surrogatepass")).hexdigest()
 
 
 def cookie_name(request: Request) -> str:

@@ -9,7 +9,7 @@ from muster.cli.acting import print_json, server
 from muster.cli.options import home_option, json_option
 from muster.cli.render import table
 from muster.cli.terminal import look
-from muster.client import requests
+from muster.client import sign_ins
 
 _COLUMNS: Final = ("BROWSER", "ROLE", "SINCE", "UNTIL")
 
@@ -25,7 +25,7 @@ def browsers() -> None:
 def list_(home: Path, as_json: bool) -> None:
     """List the browsers that are signed in."""
     with server(home) as client:
-        found = client.ask(requests.browsers())
+        found = client.ask(sign_ins.browsers())
     if as_json:
         print_json(found)
         return
@@ -42,5 +42,5 @@ def list_(home: Path, as_json: bool) -> None:
 def sign_out(home: Path, browser: str) -> None:
     """Sign a browser out at once. BROWSER is its id, as `muster browsers list` shows it."""
     with server(home) as client:
-        client.ask(requests.end_browser(browser))
+        client.ask(sign_ins.end_browser(browser))
     click.echo(f"{browser} is signed out.")
