@@ -13,10 +13,11 @@ import msgspec
 from msgspec.structs import replace
 
 from muster.delegation import assignments, replies
+from muster.delegation.agent_folders import agents_of
 from muster.delegation.following.owner import IsAlive, assume_alive
 from muster.delegation.session_folder import add_new_agents
 from muster.delegation.session_log import LogProvider, SessionLog
-from muster.delegation.task_runner import Tasks, agents_of, remark
+from muster.delegation.task_runner import Tasks, remark
 from muster.engine import ports
 from muster.engine.dispatcher import Receipt
 from muster.errors import Ambiguous, NoDelegation, NotFound, Refused
@@ -108,7 +109,7 @@ class Conversations:
                 assert isinstance(known.fact, e.ConversationStart)
                 return OpenedConversation(known.fact.conversation, known.seq)
             require_open(session_log)
-            await add_new_agents(session_log)
+            await add_new_agents(session_log, self.log_provider.folder(session_log.team).root)
             delegation = session_log.team.delegation
             if to is not None and to not in (MAIN, *delegation.agents):
                 raise NotFound(kind="agent description", name=to)
@@ -128,7 +129,8 @@ class Conversations:
     ) -> OpenedConversation:
         """Open a conversation in a log that is open, and delegate or answer it."""
         delegation = session_log.team.delegation
-        agents = await asyncio.to_thread(agents_of, delegation)
+        root = self.log_provider.folder(session_log.team).root
+        agents = await asyncio.to_thread(agents_of, delegation, root)
         agents.pop(self.tasks.selector if self.tasks else "", None)  # it only chooses
         choices = past_choices(delegation.choices)
         decision = await asyncio.to_thread(decide, list(agents.values()), text, to, choices)

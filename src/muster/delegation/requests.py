@@ -10,10 +10,10 @@ from pathlib import Path
 import msgspec
 
 from muster.delegation import session_folder
+from muster.delegation.agent_folders import agents_of
 from muster.delegation.conversations import BY_PERSON, Conversations, Nesting
 from muster.delegation.policy import policy_of
 from muster.delegation.queue import QueueRunner
-from muster.delegation.task_runner import agents_of
 from muster.engine.dispatcher import Commit, Dispatcher
 from muster.engine.ports import Clock
 from muster.errors import Closed, Invalid, PathTaken
@@ -146,7 +146,8 @@ class Requests:
         """The agents in these folders of the project; without any, those of the session."""
         delegation = self._dispatcher.team.delegation
         if not folders and delegation.mode is not None:
-            return list((await asyncio.to_thread(agents_of, delegation)).values())
+            root = self.conversations.log_provider.folder(self._dispatcher.team).root
+            return list((await asyncio.to_thread(agents_of, delegation, root)).values())
         given = [self.inside(folder) for folder in folders]
         return list((await self._found(given)).agents)
 

@@ -10,6 +10,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Final
 
+from muster.delegation import agent_folders
 from muster.delegation.folder.mirror import MEMORY_FILE
 from muster.delegation.folder.workspace import EVERY_AGENT, STATE_FILE
 from muster.delegation.session_log import LogProvider, SessionLog
@@ -126,12 +127,12 @@ async def _take_over(
     await asyncio.gather(*(session_log.send(each, actor=actor) for each in commands))
 
 
-async def add_new_agents(session_log: SessionLog) -> None:
-    """Add the agents whose files came after the start of the session to its states."""
+async def add_new_agents(session_log: SessionLog, root: Path) -> None:
+    """Add the agents whose files came after the start of the session in `root` to its states."""
     delegation = session_log.team.delegation
     if delegation.mode is None:
         return
-    found = await asyncio.to_thread(_agents_in, delegation.folders)
+    found = await asyncio.to_thread(_agents_in, delegation, root)
     known = {name_key(name) for name in delegation.agents}
     new = tuple(agent.name for agent in found if name_key(agent.name) not in known)
     if new:
@@ -141,8 +142,8 @@ async def add_new_agents(session_log: SessionLog) -> None:
         await session_log.send(command, actor=MUSTER)
 
 
-def _agents_in(folders: Sequence[str]) -> Sequence[AgentFile]:
-    return usable(read_folders([Path(each) for each in folders if Path(each).exists()])).agents
+def _agents_in(delegation: Delegation, root: Path) -> Sequence[AgentFile]:
+    return usable(read_folders(agent_folders.folders_of(delegation, root))).agents
 
 
 async def was_here(log_provider: LogProvider, root: Path) -> bool:

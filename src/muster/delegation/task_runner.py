@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 
 from muster.delegation import assignments, replies
+from muster.delegation.agent_folders import agents_of
 from muster.delegation.assignments import Assignment
 from muster.delegation.folder.workspace import dialogue_of, outputs_of
 from muster.delegation.own_files import is_own, writes
@@ -34,9 +35,9 @@ from muster.machines.ids import (
     SessionId,
     agent_actor,
 )
-from muster.machines.state import MAIN, Agent, Conversation, Delegation, Selection
+from muster.machines.state import MAIN, Agent, Conversation, Selection
 from muster.machines.vocabulary import DelegationMode, Outcome, Remark, Urgency
-from muster.routing.agent_files import AgentFile, read_folders
+from muster.routing.agent_files import AgentFile
 from muster.sessions.approvals import Approvals
 from muster.sessions.intake import Intake
 from muster.sessions.prompt_state import PromptState
@@ -154,10 +155,10 @@ class Tasks:
         delegation, conversation = team.delegation, team.delegation.conversations.get(name)
         if conversation is None or delegation.mode is None:
             raise ConversationClosed(conversation=name)
-        agents = await asyncio.to_thread(agents_of, delegation)
+        root = self._log_provider.folder(team).root
+        agents = await asyncio.to_thread(agents_of, delegation, root)
         name_of = to or conversation.state
         agent = agents.get(name_of) or AgentFile(name_of, "")  # a selector may be no state
-        root = self._log_provider.folder(team).root
         return Assignment(
             conversation=name,
             text=conversation.text,
@@ -314,13 +315,6 @@ def _candidates(
     if selection is None or selection.selector != name:
         return ()
     return [agents[each.agent] for each in selection.candidates if each.agent in agents]
-
-
-def agents_of(delegation: Delegation) -> dict[str, AgentFile]:
-    """The agents of a session, read from their files; an agent without a file has no body."""
-    folders = [Path(folder) for folder in delegation.folders if Path(folder).exists()]
-    found = {agent.name: agent for agent in read_folders(folders).agents}
-    return {name: found.get(name) or AgentFile(name, "") for name in delegation.agents}
 
 
 class TaskIntake(Intake):

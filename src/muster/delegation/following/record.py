@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Final
 
 from muster.delegation import replies
+from muster.delegation.agent_folders import agents_of
 from muster.delegation.conversations import (
     Conversations,
     decide,
@@ -41,7 +42,6 @@ from muster.delegation.following.steps import record_steps
 from muster.delegation.following.transcript import TranscriptStep
 from muster.delegation.session_folder import add_new_agents
 from muster.delegation.session_log import LogProvider
-from muster.delegation.task_runner import agents_of
 from muster.machines import commands as c
 from muster.machines.delegation.decide import clipped
 from muster.machines.ids import MUSTER, SeatId, person
@@ -115,11 +115,11 @@ class Following:
     async def _open(self, hook: HookContext, text: str, speaker: str, seat: SeatId | None) -> str:
         session_log = hook.session_log
         since = await asyncio.to_thread(file_changes.filesystem_time, hook.folder.root)
-        await add_new_agents(session_log)
+        await add_new_agents(session_log, hook.folder.root)
         delegation = hook.delegation
         await self._conversations.close_abandoned(session_log)
         await self._close_earlier(hook)
-        agents = await asyncio.to_thread(agents_of, delegation)
+        agents = await asyncio.to_thread(agents_of, delegation, hook.folder.root)
         known = list(agents.values())
         choices = past_choices(delegation.choices)
         decision = await asyncio.to_thread(decide, known, text, None, choices)
@@ -188,8 +188,8 @@ class Following:
         if conversation is not None and conversation.routed not in ("", MAIN):
             return conversation.routed
         try:
-            agents = list((await asyncio.to_thread(agents_of, hook.delegation)).values())
-            agent = (await asyncio.to_thread(decide, agents, need)).agent
+            agents = await asyncio.to_thread(agents_of, hook.delegation, hook.folder.root)
+            agent = (await asyncio.to_thread(decide, list(agents.values()), need)).agent
         except Exception as error:  # the denial is recorded in any case
             log.warning("no agent is named: %s", error, extra={"action": "hook_failed"})
             return None
@@ -198,12 +198,13 @@ class Following:
     async def refusal_of(self, name: str, task: str) -> str:
         """The reason why MAIN may not start a subagent, with the agent to use; or an empty text."""
         async with self._log_provider.access() as session_log:
+            root = self._log_provider.folder(session_log.team).root
             if name not in session_log.team.delegation.agents:
-                await add_new_agents(session_log)
+                await add_new_agents(session_log, root)
             delegation = session_log.team.delegation
             if delegation.mode is None or name in delegation.agents:
                 return ""
-            agents = await asyncio.to_thread(agents_of, delegation)
+            agents = await asyncio.to_thread(agents_of, delegation, root)
         decision = await asyncio.to_thread(decide, list(agents.values()), task)
         return briefing.no_agent(subagents.shown_name(name), decision.agent, list(agents))
 
