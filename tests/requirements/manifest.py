@@ -2835,6 +2835,11 @@ ROUTING = (
                 "test_negative_sentences_of_a_description_attract_no_requests",
                 "test_an_explanation_has_the_words_the_score_and_the_margin",
             ],
+            "routing/test_cues.py": [
+                "test_requests_in_everyday_words_stay_above_their_floor",
+                "test_one_cue_enters_no_agent_and_several_do",
+                "test_a_question_about_a_colleague_in_plain_words_stays_in_main",
+            ],
         },
     ),
     Promise(

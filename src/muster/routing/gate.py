@@ -2,8 +2,8 @@
 
 Confidence is the probability that entering this agent is right, by a logistic model on features of
 the scores. It uses the best agent and the next one only: a share among all agents would depend on
-the size of the folder. The coefficients were fitted on requests to six collections of agents and
-evaluated on held-out parts of them (docs/guides/routing.md).
+the size of the folder. The coefficients were fitted on requests to several collections of agents
+and evaluated on others (docs/guides/routing.md).
 """
 
 import math
@@ -25,22 +25,25 @@ CAUTION: Final = 0.45
 CREDIT_MIN: Final = 1.0
 """Least score of a unit of a request that counts as matched."""
 
+LONE: Final = 0.25
+"""Upper bound of the confidence in an agent that one word only suggests: worth a question."""
+
 FEATURES: Final[dict[str, float]] = {
-    "constant": -4.03,
-    "score": 2.52,
+    "constant": -3.53,
+    "score": 2.48,
     "coverage": 1.3,
-    "margin": 2.87,
-    "in_name": 0.73,
-    "matched": 0.56,
-    "best_word": -1.31,
-    "asks_work": 0.8,
-    "asks_fact": -1.86,
+    "margin": 2.81,
+    "in_name": 0.62,
+    "matched": 0.58,
+    "best_word": -1.37,
+    "asks_work": 0.72,
+    "asks_fact": -1.84,
     "chats": -0.63,
-    "trouble": 0.33,
-    "states": -2.1,
-    "error": 0.43,
-    "everyday": -1.8,
-    "short": 1.04,
+    "trouble": 0.28,
+    "states": -2.08,
+    "error": 0.44,
+    "everyday": -1.78,
+    "short": 1.05,
 }
 """The features of the gate, and their coefficients."""
 
@@ -85,4 +88,10 @@ def confidence(request: ParsedRequest, ranked: Sequence[Scored]) -> float:
         return 0.0
     found = features(request, ranked)
     total = sum(each * seen for each, seen in zip(FEATURES.values(), found, strict=True))
-    return 1 / (1 + math.exp(CAUTION - total))
+    sure = 1 / (1 + math.exp(CAUTION - total))
+    return min(sure, LONE) if _is_hardly_suggested(ranked[0]) else sure
+
+
+def _is_hardly_suggested(best: Scored) -> bool:
+    """Whether there is nothing but one weak cue for an agent."""
+    return all(each.weak for each in best.evidence) and len(best.evidence) == 1

@@ -5,13 +5,13 @@ index is built once per folder; scoring visits only agents that share a term wit
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from muster.routing.agent_files import AgentFile
 from muster.routing.describing import take_apart
-from muster.routing.request import ParsedRequest
+from muster.routing.request import ParsedRequest, Unit
 from muster.routing.vocabulary import concepts, phrases_in
 from muster.routing.words import WordToken, counted, tokens, weight
 
@@ -19,7 +19,7 @@ NAME: Final = "name"
 DESCRIPTION: Final = "description"
 BODY: Final = "body"
 
-SATURATION: Final = 1.2
+SATURATION: Final = 2.5
 """BM25's k1: how fast repetitions of a word saturate."""
 
 MUCH_MAX: Final = SATURATION + 1
@@ -31,19 +31,18 @@ SCENES_FACTOR: Final = 0.4
 """Weights of a word in a name, in texts of users in examples, and in topics of examples, relative
 to a word in the purpose."""
 
-BODY_FACTOR: Final = 0.1
-BODY_TIMES_MAX: Final = 4
-BODY_MAX: Final = BODY_FACTOR * BODY_TIMES_MAX
+BODY_FACTOR: Final = 0.15
+BODY_MAX: Final = 1.3
 """Weight of a word in a body per occurrence, and its upper bound: bodies mention much."""
 
 BODY_CHARS_MAX: Final = 4000
 """How much of a body is read: bodies start with what the agent is about."""
 
 BODY_CONCEPT_FACTOR: Final = 0.03
-BODY_CONCEPT_MAX: Final = 0.25
+BODY_CONCEPT_MAX: Final = 0.4
 
-LENGTH_PART: Final = 0.5
-LENGTH_USUAL: Final = 40
+LENGTH_PART: Final = 0.35
+LENGTH_USUAL: Final = 25
 LENGTH_MIN: Final = 10
 """BM25's b, and typical lengths in significant words: a word weighs less in a longer text."""
 
@@ -55,16 +54,26 @@ UNASKED: Final = 0.3
 
 NAME_WORD_MAX: Final = 3.0
 
+COMMON: Final = 4.0
+COMMON_MIN: Final = 2
+FOLDER_USUAL: Final = 12
+"""How much less a term weighs that many agents of a folder share: it does not tell them apart. The
+others keep that from counting where few share it and in small folders."""
+
+COVERED: Final = 0.3
+"""Bonus for an agent that shares the whole of a request."""
+
 
 @dataclass(frozen=True, slots=True)
 class MatchedTerm:
-    """A unit of a request that an agent shares: as typed, as matched, its score, and the field it
-    was found in."""
+    """A unit of a request that an agent shares: as typed, as matched, its score, the field it was
+    found in, and whether the unit only suggests the term."""
 
     typed: str
     term: str
     credit: float
     where: str
+    weak: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +96,11 @@ class LexicalIndex:
             if agent.routable:
                 self._enter(number, agent, bodies)
         self.words = frozenset(self._postings)
+        part = COMMON / (len(agents) + FOLDER_USUAL)
+        self._telling = {
+            term: 1 / (1 + part * max(0, len(found) - COMMON_MIN))
+            for term, found in self._postings.items()
+        }
 
     def _enter(self, number: int, agent: AgentFile, bodies: bool) -> None:
         """Add an agent's weight of every term, and the field that contributes most."""
@@ -103,21 +117,35 @@ class LexicalIndex:
     def score(self, request: ParsedRequest) -> list[Scored]:
         """Every agent that shares a term with a request, best first."""
         shared: dict[int, list[MatchedTerm]] = {}
+        covered: dict[int, float] = {}
         for unit in request.units:
-            best: dict[int, tuple[float, str, str]] = {}
-            for term, factor in unit.terms:
-                worth = unit.weight * factor
-                for agent, much, where in self._postings.get(term, ()):
-                    if agent not in best or worth * much > best[agent][0]:
-                        best[agent] = (worth * much, term, where)
-            for agent, (credit, term, where) in best.items():
-                shared.setdefault(agent, []).append(MatchedTerm(unit.typed, term, credit, where))
+            for agent, term in self._best_terms(unit):
+                shared.setdefault(agent, []).append(term)
+                covered[agent] = covered.get(agent, 0.0) + unit.weight
         asked = {term for unit in request.units for term, _ in unit.terms}
+        bonus = COVERED / (request.mass + 2.0)
         scored = [
-            Scored(agent, self._fit(agent, asked) * sum(e.credit for e in found), tuple(found))
+            Scored(
+                agent,
+                sum(each.credit for each in found)
+                * (1 + bonus * covered[agent])
+                * self._fit(agent, asked),
+                tuple(found),
+            )
             for agent, found in shared.items()
         ]
         return sorted(scored, key=lambda each: (-each.score, each.agent))
+
+    def _best_terms(self, unit: Unit) -> Iterator[tuple[int, MatchedTerm]]:
+        """The best meaning of a unit for each agent that shares one."""
+        best: dict[int, tuple[float, str, str]] = {}
+        for term, factor in unit.terms:
+            worth = unit.weight * factor * self._telling.get(term, 1.0)
+            for agent, much, where in self._postings.get(term, ()):
+                if agent not in best or worth * much > best[agent][0]:
+                    best[agent] = (worth * much, term, where)
+        for agent, (credit, term, where) in best.items():
+            yield agent, MatchedTerm(unit.typed, term, credit, where, term in unit.cues)
 
     def _fit(self, agent: int, asked: set[str]) -> float:
         """How much of a name a request covers: the name "tester" fits requests about tests."""
@@ -168,8 +196,8 @@ def _counted(words: Sequence[WordToken], factor: float, *, in_name: bool) -> dic
             found[word.stem] = found.get(word.stem, 0.0) + factor
         for name in about.get(word.stem, ()):
             found[name] = found.get(name, 0.0) + part
-    for _, phrase in phrases_in(words, concepts().agent_phrases):
-        _add(found, dict.fromkeys(phrase.concepts, part))
+    for each in phrases_in(words, concepts().agent_phrases):
+        _add(found, dict.fromkeys(each.phrase.concepts, part))
     return found
 
 
@@ -177,7 +205,7 @@ def _body(text: str) -> dict[str, float]:
     found: dict[str, float] = {}
     about = concepts().of_agents
     for word, times in counted(text[:BODY_CHARS_MAX]).items():
-        found[word] = BODY_FACTOR * times if times < BODY_TIMES_MAX else BODY_MAX
+        found[word] = min(BODY_FACTOR * times, BODY_MAX)
         for name in about.get(word, ()):
             more = found.get(name, 0.0) + BODY_CONCEPT_FACTOR * times
             found[name] = min(BODY_CONCEPT_MAX, more)

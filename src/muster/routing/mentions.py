@@ -21,6 +21,13 @@ _ABOUT: Final = re.compile(
 _NOT: Final = re.compile(
     r"\b(?:do not|don't|dont|never|no need|stop|without|instead of|not)\b", re.IGNORECASE
 )
+_DOES: Final = (
+    r"(?:agent\b|[?.!]*$|(?:do|does|doing|done|say|said|find|found|finish|finished|busy|ready|working|free|"
+    r"available|able|responsible|good|know|answer|answered|write|wrote|written|make|made|think|report|"
+    r"reported|look|looked|looking|work|works|run|running|been|still|already|yet|take|took|cost|cover|"
+    r"handle|help|tell|start|started|need)\b)"
+)
+"""What a colleague does or is, after its name in a question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +55,7 @@ class MentionedNames:
         )
         self._addressed = re.compile(rf"^\W*{named}(?:\s*[:,]|\s+(?:please|pls|agent))")
         self._kind = re.compile(rf"(?<![\w-]){named}\s+(?:sub)?agent\b")
+        self._colleague = re.compile(rf"\b(?:the|our|your)\s+{named}(?![\w-])\s*{_DOES}")
 
     def find(self, text: str) -> Mention | None:
         """The agent that a text asks for or about, if any."""
@@ -75,10 +83,10 @@ class MentionedNames:
         return bool(re.match(r"\s*(?:agent|subagent|to\b|for\b|on\b|please|$|[,.:!])", rest))
 
     def _asked_about(self, text: str) -> Mention | None:
-        named = self._named.search(text)
-        if named is None or not _ABOUT.match(text) or len(_spelling(named["name"]).split()) < 2:
+        if not _ABOUT.match(text):
             return None
-        if "-" not in named["name"]:
+        named = self._colleague.search(text) or self._named.search(text)
+        if named is None or (named.re is self._named and "-" not in named["name"]):
             return None
         return Mention(self._agents[_spelling(named["name"])], named["name"], wanted=False)
 

@@ -26,8 +26,17 @@ from muster.routing.words import (
     weight,
 )
 
-CONCEPT: Final = 0.75
+CONCEPT: Final = 0.5
 """Weight of a word's concept, as a fraction of the word's own weight."""
+
+CUE: Final = 0.35
+CUE_PHRASE: Final = 0.5
+CUE_WEIGHT_MIN: Final = 1.8
+"""Weight of a weak cue, as a fraction of the word's own weight; of a phrase, as a fraction of a
+strong one; and the least weight of a word with cues."""
+
+GAP: Final = 2
+"""How many other words may stand between two words of a phrase."""
 
 SHOWN_CHARS_MAX: Final = 6000
 """How much of a request is read: a longer one is a paste, and its start tells enough."""
@@ -52,6 +61,8 @@ class Unit:
     typed: str
     weight: float
     terms: tuple[tuple[str, float], ...]
+    cues: frozenset[str] = frozenset()
+    """The terms that it only suggests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +124,8 @@ def _joined(units: list[tuple[int, Unit]]) -> Iterator[Unit]:
         for unit in here:
             for term, factor in unit.terms:
                 terms[term] = max(terms.get(term, 0.0), factor * unit.weight / heaviest)
-        yield Unit(here[0].typed, heaviest, tuple(terms.items()))
+        cues = frozenset(each for unit in here for each in unit.cues)
+        yield Unit(here[0].typed, heaviest, tuple(terms.items()), cues)
 
 
 def _words(
@@ -121,7 +133,7 @@ def _words(
 ) -> Iterator[tuple[int, Unit]]:
     for word in words:
         heavy = weight(word.stem)
-        if not heavy:
+        if not heavy and word.stem not in concepts().cues:
             continue
         terms = {word.stem: 1.0}
         about = concepts().of_requests.get(word.stem, ())
@@ -141,7 +153,16 @@ def _words(
         _add_concepts(terms, about, CONCEPT)
         if pasted and "#debug" in about:
             heavy *= PASTED
-        yield word.at, Unit(word.typed, heavy, tuple(terms.items()))
+        yield word.at, _with_cues(Unit(word.typed, heavy, tuple(terms.items())), word.stem)
+
+
+def _with_cues(unit: Unit, word: str) -> Unit:
+    """A unit with what its word suggests; a word that weighs little still suggests something."""
+    cues = concepts().cues.get(word, ())
+    heavy = max(unit.weight, CUE_WEIGHT_MIN) if cues else unit.weight
+    own = {term: factor * unit.weight / heavy for term, factor in unit.terms}
+    weak = frozenset(name for name in cues if own.get(name, 0.0) < CUE)
+    return Unit(unit.typed, heavy, (*(own | dict.fromkeys(weak, CUE)).items(),), weak)
 
 
 def _add_concepts(terms: dict[str, float], about: tuple[str, ...], factor: float) -> None:
@@ -161,18 +182,38 @@ def _english(typed: str, english: str) -> Unit:
         heavy = max(heavy, weight(word.stem))
         if len(found) == 1:
             _add_concepts(terms, concepts().of_requests.get(word.stem, ()), CONCEPT * 0.9)
-    for _, phrase in phrases_in(found, concepts().request_phrases):
+    for each in phrases_in(found, concepts().request_phrases):
         heavy = RARE_WEIGHT
-        _add_concepts(terms, phrase.concepts, 0.9)
+        _add_concepts(terms, each.phrase.concepts, 0.9)
     return Unit(typed, heavy, tuple(terms.items()))
 
 
 def _phrases(words: list[WordToken]) -> Iterator[Unit]:
-    for at, phrase in phrases_in(words, concepts().request_phrases):
-        typed = " ".join(word.typed for word in words[at : at + len(phrase.stems)])
-        terms: dict[str, float] = {}
-        _add_concepts(terms, phrase.concepts, 1.0)
-        yield Unit(typed, PHRASE_WEIGHT, tuple(terms.items()))
+    """The phrases of a request. Those that overlap are one unit: they say one thing."""
+    about = concepts()
+    tables = ((about.request_phrases, 1.0), (about.cue_phrases, CUE_PHRASE))
+    found = sorted(
+        (each.first, each.last, factor, each.phrase.concepts)
+        for table, factor in tables
+        for each in phrases_in(words, table, GAP)
+    )
+    while found:
+        first, last, terms, cues = found[0][0], found[0][1], dict[str, float](), set[str]()
+        while found and found[0][0] <= last:
+            _, end, factor, names = found.pop(0)
+            last = max(last, end)
+            _add_concepts(terms, names, factor)
+            cues.update(names if factor < 1 else ())
+        typed = _between(words, first, last)
+        yield Unit(typed, PHRASE_WEIGHT, tuple(terms.items()), frozenset(cues))
+
+
+def _between(words: list[WordToken], first: int, last: int) -> str:
+    """The text from one place to another, as typed."""
+    places: dict[int, str] = {}
+    for word in words:
+        places.setdefault(word.at, word.typed)
+    return " ".join(typed for at, typed in places.items() if first <= at <= last)
 
 
 def _signs(text: str) -> Iterator[Unit]:

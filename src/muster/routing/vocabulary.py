@@ -5,12 +5,12 @@ requests from their words. So a request for "pods" finds an agent for Kubernetes
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
-from muster.routing.words import WordToken, data_lines, stem, tokens
+from muster.routing.words import TELLING, WordToken, data_lines, stem, tokens, weight
 
 WIDER: Final = 0.5
 """Weight of a wider concept: a request about Django is half about Python."""
@@ -35,6 +35,8 @@ class Concepts:
     agent_phrases: Mapping[str, Sequence[Phrase]]
     request_phrases: Mapping[str, Sequence[Phrase]]
     wider: Mapping[str, tuple[str, ...]]
+    cues: Mapping[str, tuple[str, ...]]
+    cue_phrases: Mapping[str, Sequence[Phrase]]
 
 
 @cache
@@ -52,14 +54,25 @@ def concepts() -> Concepts:
             requests.setdefault(_stems(spelling), []).append(f"#{name}")
         for spelling in asked.split():
             requests.setdefault(_stems(spelling), []).append(f"#{name}")
-    for name, spelling in _everyday_words():
+    for name, spelling in _spellings("thesaurus.txt"):
         requests.setdefault(_stems(spelling), []).append(f"#{name}")
-    return Concepts(_single(agents), _single(requests), _phrases(agents), _phrases(requests), wider)
+    cues: dict[tuple[str, ...], list[str]] = {}
+    for name, spelling in _spellings("cues.txt"):
+        cues.setdefault(_stems(spelling), []).append(f"#{name}")
+    return Concepts(
+        _single(agents),
+        _single(requests),
+        _phrases(agents),
+        _phrases(requests),
+        wider,
+        _single(cues),
+        _phrases(cues),
+    )
 
 
-def _everyday_words() -> Iterator[tuple[str, str]]:
-    """Everyday words of requests, each with the name of its concept."""
-    for line in data_lines("thesaurus.txt"):
+def _spellings(table: str) -> Iterator[tuple[str, str]]:
+    """Words and phrases of requests, each with the name of its concept."""
+    for line in data_lines(table):
         name, _, words = line.partition(":")
         yield from ((name, spelling) for spelling in words.split())
 
@@ -92,19 +105,38 @@ def _phrases(table: Mapping[tuple[str, ...], list[str]]) -> dict[str, list[Phras
     return found
 
 
+class FoundPhrase(NamedTuple):
+    """A phrase in a text, from one place to another."""
+
+    phrase: Phrase
+    first: int
+    last: int
+
+
 def phrases_in(
-    found: Sequence[WordToken], table: Mapping[str, Sequence[Phrase]]
-) -> Iterator[tuple[int, Phrase]]:
-    """Every phrase of a table in a text, with the index of its first token."""
-    places: dict[int, set[str]] = {}
+    found: Sequence[WordToken], table: Mapping[str, Sequence[Phrase]], gap: int = 0
+) -> Iterator[FoundPhrase]:
+    """Every phrase of a table in a text. Up to `gap` words that tell little may stand between two
+    words of it."""
+    places: dict[str, list[int]] = {}
     for token in found:
-        places.setdefault(token.at, set()).add(token.stem)
-    for at, token in enumerate(found):
+        places.setdefault(token.stem, []).append(token.at)
+    telling = {token.at for token in found if gap and weight(token.stem) >= TELLING}
+    for token in found:
         for phrase in table.get(token.stem, ()):
-            if all(
-                part in places.get(token.at + step, ()) for step, part in enumerate(phrase.stems)
-            ):
-                yield at, phrase
+            last = token.at
+            for word in phrase.stems[1:]:
+                last = _next(last, places.get(word, ()), gap, telling)
+            if last >= 0:
+                yield FoundPhrase(phrase, token.at, last)
+
+
+def _next(at: int, places: Sequence[int], gap: int, telling: Set[int]) -> int:
+    """The first of some places that is near after a place; -1 if none is, or there is no place."""
+    for place in places if at >= 0 else ():
+        if 0 < place - at <= gap + 1 and telling.isdisjoint(range(at + 1, place)):
+            return place
+    return -1
 
 
 # ── other languages ───────────────────────────────────────────────────────────────────────────────
