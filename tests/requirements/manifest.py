@@ -2327,6 +2327,9 @@ DELEGATING = (
             "delegation/folder/test_file_changes.py": [
                 "test_created_changed_and_deleted_files_are_found_with_size_and_digest"
             ],
+            "delegation/test_agent_folders.py": [
+                "test_a_session_finds_its_agents_after_its_project_was_moved",
+            ],
             "delegation/folder/test_queue.py": [
                 "test_a_message_is_json_with_its_speaker_or_plain_text"
             ],
