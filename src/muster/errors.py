@@ -172,6 +172,10 @@ class NotScheduled(Refused):
     """{name!r} runs by its schedule ({schedule}). `muster start {name} --now` runs it before."""
 
 
+class NoWork(Refused):
+    """{name!r} runs when there is work for it. `muster start {name} --now` runs it at once."""
+
+
 class NothingUnanswered(Refused):
     """{name!r} has no unanswered message. `muster send` sends it one."""
 

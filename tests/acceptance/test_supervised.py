@@ -235,8 +235,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Generator[Place]:
     loop.mkdir()
     prepared(
         folder,
-        *(table(name, *python(WORKER, folder / name)) for name in workers),
-        *(table(name, *command, budget=some) for name, (some, command, _) in BUDGETS.items()),
+        *(table(name, *python(WORKER, folder / name), loop=True) for name in workers),
+        *(
+            table(name, *command, budget=some, loop=True)
+            for name, (some, command, _) in BUDGETS.items()
+        ),
         table("fails", "sh", "-c", "echo no model >&2; exit 3"),
         table("caller", *python(CALLER, folder / "token"), speaks="lines"),
         table("speaker", "sh", "-c", "cat > heard; echo I looked at it; echo; echo TURN_COMPLETE"),

@@ -305,6 +305,7 @@ GUIDES: Mapping[str, Guide] = {
             ),
             "# a comment": Leave("the lines of an env file"),
             "tidy: desired pause": Leave("what a verb prints"),
+            "import json, sys": Leave("run by tests/runtimes/process/test_line_requests.py"),
             "curl": Shell(),
             "from muster import Client": Python(),
         },

@@ -147,7 +147,11 @@ def test_variables_do_not_reach_agents(tmp_path: Path) -> None:
             'Give one of "command", "claude", "codex", "acp"',
         ),
         ('runtime = "shell"', 'agents.Lyra.runtime is "shell"', "Give one of"),
-        ('prompt = "argv"', 'agents.Lyra.prompt is "argv"', 'one of "stdin", "file", "none"'),
+        (
+            'prompt = "argv"',
+            'agents.Lyra.prompt is "argv"',
+            'one of "stdin", "lines", "file", "none"',
+        ),
         ('speaks = "json"', 'agents.Lyra.speaks is "json"', 'one of "output", "lines"'),
         ("long_lived = 1", "agents.Lyra.long_lived is 1", "Give true or false."),
         ("seat = 9", "agents.Lyra.seat is 9", "Give a whole number from 0 to 8."),

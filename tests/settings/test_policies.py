@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from muster.machines.policies import RunPolicy
-from muster.machines.vocabulary import MissedRuns, OnSilence, RestartPolicy
+from muster.machines.vocabulary import MissedRuns, OnSilence, RestartPolicy, RunsFor
 from tests.settings.test_agents import lyra, read, refusal
 
 
@@ -50,6 +50,29 @@ on_silence = "restart"'''
     assert (policy.missed, policy.silent_seconds) == (MissedRuns.SKIP, 300)
     assert policy.on_silence is OnSilence.RESTART
     assert read(tmp_path, lyra('every = "30m"')).agents["Lyra"].policy.every == "30m"
+
+
+@pytest.mark.parametrize(
+    ("lines", "runs_for"),
+    [
+        ("", RunsFor.START),
+        ("loop = true", RunsFor.LOOP),
+        ("loop = false", RunsFor.WORK),
+        ('prompt = "none"', RunsFor.LOOP),
+        ('state_file = "agent_state.json"', RunsFor.LOOP),
+        ('state_file = "agent_state.json"\nloop = false', RunsFor.WORK),
+        ("long_lived = true", RunsFor.LOOP),
+    ],
+)
+def test_a_program_loops_if_its_settings_say_so_or_it_can_be_told_nothing(
+    tmp_path: Path, lines: str, runs_for: RunsFor
+) -> None:
+    assert read(tmp_path, lyra(lines)).agents["Lyra"].runs_for is runs_for
+
+
+def test_a_program_that_waits_for_work_in_its_session_has_no_loop(tmp_path: Path) -> None:
+    wrong = refusal(tmp_path, '[agents.Lyra]\nruntime = "claude"\nloop = true\n')
+    assert "loop means nothing" in str(wrong)
 
 
 def test_without_policies_an_agent_has_the_defaults_of_the_machine(tmp_path: Path) -> None:

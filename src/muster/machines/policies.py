@@ -9,7 +9,13 @@ from typing import Final
 import msgspec
 
 from muster.limits import RETRY_SECONDS_FIRST, RETRY_SECONDS_MAX
-from muster.machines.vocabulary import RUNAWAY, MissedRuns, OnSilence, RestartPolicy
+from muster.machines.vocabulary import (
+    RUNAWAY,
+    MissedRuns,
+    OnSilence,
+    RestartPolicy,
+    RunsFor,
+)
 
 
 class RunPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -43,6 +49,8 @@ class RunPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
     """How long a working session may show no sign of work."""
 
     on_silence: OnSilence = OnSilence.TELL
+    runs_for: RunsFor = RunsFor.LOOP
+    """What starts a session of a program that ends by itself."""
 
     @property
     def has_schedule(self) -> bool:

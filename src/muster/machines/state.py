@@ -38,6 +38,7 @@ from muster.machines.vocabulary import (
     RestartPolicy,
     Role,
     RunMode,
+    RunsFor,
     Status,
     TurnConfig,
     TurnState,
@@ -145,6 +146,17 @@ class RunControl(Record, frozen=True, kw_only=True):
         return stopped and self.note != PUT_TO_SLEEP
 
     @property
+    def waits_for_work(self) -> bool:
+        """Whether a session starts when there is work, and not because another one has ended."""
+        asked = self.desired is RunMode.CONTINUOUS and not self.long_lived
+        return asked and self.policy.runs_for is not RunsFor.LOOP
+
+    @property
+    def rests_between_runs(self) -> bool:
+        """Whether no session is what it should be: it waits for work, or for its time."""
+        return self.waits_for_work or self.follows_schedule
+
+    @property
     def retries_failures(self) -> bool:
         """Whether a failed session is retried, and does not just wait for the next time."""
         return not self.follows_schedule or self.policy.restart is RestartPolicy.ON_FAILURE
@@ -154,7 +166,7 @@ class RunControl(Record, frozen=True, kw_only=True):
         """The time since which `current` has differed from `desired`."""
         if self.desired is self.current or (self.on_call and self.desired is not RunMode.PAUSE):
             return None
-        if self.follows_schedule:  # between two runs it is as it should be
+        if self.rests_between_runs:
             return None
         return max((at for at in (self.set_at, self.current_at) if at), default=None)
 
@@ -439,6 +451,11 @@ class Agent(Record, frozen=True, kw_only=True):
     def present(self) -> bool:
         """Whether the agent is connected: alive and not disabled."""
         return self.status is Status.ALIVE and not self.disabled
+
+    @property
+    def has_unread(self) -> bool:
+        """Whether there are direct messages that no session was given yet."""
+        return self.delivered < self.last_message
 
     @property
     def answered_upto(self) -> int:

@@ -90,7 +90,7 @@ class StatusEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
 class RunMode(StrEnum):
     """The mode of an agent, as desired by people and as currently reported."""
 
-    CONTINUOUS = "continuous"  # one session after another
+    CONTINUOUS = "continuous"  # one session after another, or whenever there is work
     PAUSE = "pause"  # none
     RUN_ONCE = "run_once"  # exactly one, then pause
     RUN_CLEANUP = "run_cleanup"  # exactly one that tidies up, then pause
@@ -102,6 +102,14 @@ class RestartPolicy(StrEnum):
     ALWAYS = "always"  # the next session starts; after a failure with backoff
     ON_FAILURE = "on-failure"  # a failed session is retried; after a success the agent is paused
     NEVER = "never"  # the agent is paused
+
+
+class RunsFor(StrEnum):
+    """Starts of a program that ends by itself, under `continuous`: what each session is for."""
+
+    LOOP = "loop"  # the end of the one before: it finds its own work
+    START = "start"  # a person's start, then work: a turn, a message, a scheduled time
+    WORK = "work"  # work alone: a session without any would cost a model request
 
 
 class OnSilence(StrEnum):

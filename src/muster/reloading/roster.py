@@ -34,7 +34,7 @@ def plans_of(settings: Settings, home: Path) -> Sequence[Plan]:
                 **msgspec.structs.asdict(agent.budget),
                 team_cost_usd_per_day=settings.team.cost_usd_per_day,
             ),
-            policy=agent.policy,
+            policy=msgspec.structs.replace(agent.policy, runs_for=agent.runs_for),
             formerly=agent.formerly,
             soul=agent.soul,
         )

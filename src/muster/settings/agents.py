@@ -17,6 +17,7 @@ from muster.machines.documents import Handover
 from muster.machines.ids import LEAD_SEAT, name_key
 from muster.machines.names import check_agent_name
 from muster.machines.state import Team
+from muster.machines.vocabulary import RunsFor
 from muster.settings.agent_programs import (
     PROGRAM_TABLES,
     AcpSettings,
@@ -67,6 +68,9 @@ Confine = Literal["outputs", "worktree", "none"]
 """Where the kernel lets the program of an agent write."""
 
 
+PromptWay = Literal["stdin", "lines", "file", "none"]
+"""How a program gets its prompt."""
+
 RuntimeKind = Literal["command", "claude", "codex", "acp", "python", "file"]
 """The kinds of agents."""
 
@@ -104,8 +108,11 @@ class AgentSettings(ProcessSettings, frozen=True, kw_only=True):
         Mapping[str, str], Rule("Environment variables, added to muster's own environment.")
     ] = {}
     prompt: Annotated[
-        Literal["stdin", "file", "none"],
-        Rule("How the prompt is passed: on stdin, as a file (MUSTER_PROMPT_FILE), or not at all."),
+        PromptWay,
+        Rule(
+            "How the prompt is passed: on stdin, as a JSON line on a stdin that stays open for"
+            " answers, as a file (MUSTER_PROMPT_FILE), or not at all."
+        ),
     ] = "stdin"
     speaks: Annotated[
         Literal["output", "lines"],
@@ -161,6 +168,23 @@ class AgentSettings(ProcessSettings, frozen=True, kw_only=True):
     def is_long_lived(self) -> bool:
         """Whether the program waits for work inside its session, as Claude Code always does."""
         return self.long_lived or self.runtime in LONG_LIVED or bool(self.script)
+
+    @property
+    def reads_lines(self) -> bool:
+        """Whether the program reads prompts and answers as JSON lines on its stdin."""
+        return self.long_lived or self.prompt == "lines"
+
+    @property
+    def runs_for(self) -> RunsFor:
+        """The reason for which sessions start.
+
+        A program that is told nothing, or that follows a state file of somebody else, finds its own
+        work unless its settings say otherwise.
+        """
+        if self.loop is not None:
+            return RunsFor.LOOP if self.loop else RunsFor.WORK
+        finds_work = self.is_long_lived or self.state_file is not None or self.prompt == "none"
+        return RunsFor.LOOP if finds_work else RunsFor.START
 
     def cwd_beside(self, home: Path) -> Path:
         """The working directory; the home's parent by default."""

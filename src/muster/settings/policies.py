@@ -28,6 +28,14 @@ class PolicySettings(msgspec.Struct, frozen=True, kw_only=True):
             " after a failure only, or pause the agent."
         ),
     ] = RestartPolicy.ALWAYS
+    loop: Annotated[
+        bool | None,
+        Rule(
+            "Whether a program that ends by itself finds its own work: `continuous` runs it again"
+            " and again. If not, it runs when there is work: a turn, a message, a scheduled time."
+            " Empty means so, and once when it is started."
+        ),
+    ] = None
     restart_seconds: Annotated[
         float,
         Rule(

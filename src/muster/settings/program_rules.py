@@ -61,19 +61,19 @@ _USELESS: Final[Mapping[str, tuple[Sequence[str], str]]] = {
         'Remove it, or write runtime = "{name}".',
     ),
     "claude": (
-        (*_OF_A_COMMAND, "target", *_tables_but("claude")),
+        (*_OF_A_COMMAND, "loop", "target", *_tables_but("claude")),
         "Remove it: muster knows how Claude Code is run.",
     ),
     "codex": (
-        (*_OF_A_COMMAND, "target", *_tables_but("codex")),
+        (*_OF_A_COMMAND, "loop", "target", *_tables_but("codex")),
         "Remove it: muster knows how Codex is run.",
     ),
     "acp": (
-        (*_OF_A_COMMAND[1:], "target", *_tables_but("acp")),
+        (*_OF_A_COMMAND[1:], "loop", "target", *_tables_but("acp")),
         "Remove it: the protocol says how such an agent is given prompts.",
     ),
     "python": (
-        (*_OF_A_COMMAND, *_OF_A_PROCESS, *PROGRAM_TABLES),
+        (*_OF_A_COMMAND, "loop", *_OF_A_PROCESS, *PROGRAM_TABLES),
         "Remove it: such an agent is no process of its own.",
     ),
     "file": (

@@ -50,7 +50,7 @@ def in_words(kind: Any, rule: Rule) -> str:  # noqa: ANN401
         if int in kinds:
             return f"a list of whole numbers from {rule.low:g} to {rule.high:.0f}"
         return "a list of texts in quotes"
-    if kind is bool:
+    if bool in (kind, *kinds):
         return "true or false"
     if rule.low is None:
         return "a text in quotes"

@@ -31,6 +31,7 @@ from muster.views.run.running import (
     last_wake,
     limits_of_session,
     next_start,
+    runs_for,
     unanswered,
     waits_for,
 )
@@ -116,6 +117,7 @@ def view_agent(team: Team, agent: Agent, now: datetime, *, whole: bool = False) 
         waits_for=waits_for(team, agent),
         after=agent.run.policy.after,
         restart=agent.run.policy.restart,
+        runs_for=runs_for(agent),
         schedule=agent.run.policy.schedule_text,
         groups=agent.run.policy.groups,
         limits=limits_of_session(team, agent),
@@ -160,6 +162,7 @@ def view_run(team: Team, agent: Agent) -> RunView:
         waits_for=waits_for(team, agent),
         after=run.policy.after,
         restart=run.policy.restart,
+        runs_for=runs_for(agent),
         schedule=run.policy.schedule_text,
         groups=run.policy.groups,
         on_call=run.on_call,

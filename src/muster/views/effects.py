@@ -53,8 +53,10 @@ def _by_person(team: Team, message: e.UserMessage, facts: Sequence[Fact]) -> Eff
 
 def _direct(team: Team, message: e.UserMessage) -> Effect:
     names = _names(team, message.deliver_to)
-    away = [seat for seat in message.deliver_to if not team.agent(seat).present]
+    away = [agent for agent in map(team.agent, message.deliver_to) if not agent.present]
     when = "when it is awake" if away else "now"
+    if any(agent.run.waits_for_work and agent.session for agent in away):
+        when = "now: it is started for it"
     return Effect(names, f"{' and '.join(names)} gets it {when}.")
 
 

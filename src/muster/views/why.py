@@ -33,7 +33,7 @@ from muster.views.access import ShowEvent, shown_events
 from muster.views.answers import View
 from muster.views.answers.agents import BadgeWord
 from muster.views.run.badges import badge_of
-from muster.views.run.running import next_start, waits_for
+from muster.views.run.running import RUNS_FOR, next_start, waits_for
 from muster.views.turns import SPEAKS_AGAIN, why_resting
 
 STEPS_MAX: Final = 100
@@ -187,6 +187,10 @@ def _not_running(team: Team, agent: Agent) -> Reading[list[Explanation]]:
         again = f"`muster retry {agent.id}` hands it over again"
         title = f"messages: it left one unanswered ({agent.unanswered.reason}); {again}"
         found.append(Explanation(f"{agent.id}, ", title, events))
+    if agent.run.waits_for_work and agent.session is None:
+        run_now = f"`muster start {agent.id} --now` runs it at once"
+        title = f"run: it {RUNS_FOR[agent.run.policy.runs_for]}; {run_now}"
+        found.append(Explanation(f"{agent.id}, ", title, ()))
     if missing := waits_for(team, agent):
         title = f"run: it starts after {', '.join(missing)}, which must run first"
         found.append(Explanation(f"{agent.id}, ", title, ()))

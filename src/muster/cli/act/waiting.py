@@ -20,7 +20,7 @@ from muster.client.sync import Client
 from muster.engine.system import SystemClock
 from muster.errors import Closed
 from muster.machines.state import Phase
-from muster.machines.vocabulary import FAILURES, Authority, RunMode
+from muster.machines.vocabulary import FAILURES, Authority, RunMode, RunsFor
 from muster.views.answers.agents import RunView
 
 NOT_SO: Final = 1
@@ -195,10 +195,10 @@ def _is_done(run: RunView, *, restarts: bool, now: bool) -> bool:
         return run.session is not None and run.session.phase is Phase.RUNNING
     if run.desired in _ONE_SHOTS:
         return False
-    if run.schedule:
+    if run.schedule or run.runs_for in (RunsFor.START, RunsFor.WORK):
         if run.session is not None:
             return run.session.phase is Phase.RUNNING
-        return not now  # the schedule is armed
+        return not now  # the schedule is armed, or it waits for work
     return answers(run)
 
 

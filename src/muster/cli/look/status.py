@@ -24,12 +24,14 @@ from muster.machines.documents import WakeCheck
 from muster.machines.identity.wake_words import CHECKED
 from muster.machines.kernel.sentences import dollars
 from muster.machines.state import Status
+from muster.machines.vocabulary import RunsFor
 from muster.settings.in_force import confined_by, problem_of
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings
 from muster.store.reading import LogReader
 from muster.views.agents import view_team
 from muster.views.answers.agents import AgentView
 from muster.views.answers.channels import ChannelView, TeamView
+from muster.views.run.running import RUNS_FOR
 
 
 class StatusReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -229,6 +231,8 @@ def _notes(agent: AgentView) -> Iterator[str]:
     check = agent.last_wake.check if agent.last_wake is not None else None
     if check is WakeCheck.DIFFERED or check is WakeCheck.NO_ANSWER:
         yield f"at its last wake it {CHECKED[check]}"
+    if agent.runs_for is RunsFor.LOOP:
+        yield RUNS_FOR[agent.runs_for]
     if agent.schedule:
         yield f"runs {agent.schedule}"
     if start is not None and start.why != "pace":

@@ -153,6 +153,8 @@ def _dependents(team: Team, agent: Agent) -> Iterator[Command]:
     for seat in team.followers:
         if any(name_key(each) == name for each in team.agents[seat].run.policy.after):
             yield c.StartSession(seat=seat, trigger="after")
+            if team.agents[seat].run.waits_for_work:
+                yield from _offers(team, seat)
 
 
 @coupling(e.AgentsSummoned, "SUMMON starts the agents that muster runs; for others, the lead.")
@@ -311,7 +313,16 @@ def _ended(team: Team, event: Event, fact: e.SessionEnd) -> Iterator[Command]:
         yield c.ReturnMessages(seat=fact.seats[0], reason=reason)
     yield from _lead_is_told(team, fact)
     yield c.StartSession(seat=fact.seats[0], trigger="next")
+    yield from _offered_again(team, team.agents[fact.seats[0]])
     yield from _retirement(team, fact.seats[0])
+
+
+def _offered_again(team: Team, agent: Agent) -> Iterator[Command]:
+    """A program that waits for work is told of a turn when it starts: it may be woken for one now
+    that it sleeps."""
+    if agent.run.waits_for_work:
+        for channel in agent.channels:
+            yield c.OfferTurn(channel=channel)
 
 
 def _lead_is_told(team: Team, fact: e.SessionEnd) -> Iterator[Command]:
@@ -447,8 +458,14 @@ def _stopped(team: Team, event: Event, fact: e.WorkStopped) -> Iterator[Command]
     yield from _offers(team, fact.seat, fact.channel)
 
 
-@coupling(e.UserMessage, "A message may be news for a member that was passed over.")
+@coupling(
+    e.UserMessage,
+    "A message may be news for a member that was passed over, and is work for a program that waits"
+    " for some.",
+)
 def _posted(team: Team, event: Event, fact: e.UserMessage) -> Sequence[Command]:
+    if fact.seat is not None and team.agents[fact.seat].run.waits_for_work:
+        return (c.StartSession(seat=fact.seat, trigger="message"),)
     channel = team.channels[fact.channel] if fact.channel is not None else None
     if channel is None or channel.turn is not None or channel.resting:
         return ()

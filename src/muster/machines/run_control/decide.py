@@ -86,7 +86,7 @@ def set_desired(team: Team, command: c.SetDesired, now: datetime) -> Iterator[Fa
     if command.if_generation is not None and command.if_generation != run.generation:
         raise StaleGeneration(name=agent.id, generation=run.generation, given=command.if_generation)
     # A repeated start during a retry backoff means: try now.
-    again = run.retry_at is not None or (command.now and run.follows_schedule)
+    again = run.retry_at is not None or (command.now and run.rests_between_runs)
     if command.desired is not run.desired or again or _is_own_pause(agent, command):
         yield from _wish(team, agent, command.desired, command, now)
         if agent.authority is Authority.LEAD and not _is_wake(agent, command):
@@ -285,7 +285,7 @@ def report_result(team: Team, command: c.ReportResult, now: datetime) -> Iterato
         if command.answers:
             yield from stop_one(session, Urgency.GRACEFUL, "its task is done")
         return
-    busy = team.busy_in(agent) or agent.delivered < agent.last_message
+    busy = team.busy_in(agent) or agent.has_unread
     if session.mode in ONE_SHOTS and agent.run.long_lived and not busy:
         yield from stop_all(team, agent, Urgency.GRACEFUL)
 

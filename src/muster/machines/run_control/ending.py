@@ -129,9 +129,9 @@ def _follow_up(
     if session.restart and is_current and _ended_for_silence(session):
         return _retry(agent, command, now)
     if session.restart and is_current:
-        # By a schedule, only a retry starts a session between two times.
+        # Between two runs, only a retry starts a session.
         retry = e.RetryScheduled(seat=agent.seat, failures=0, until=now)
-        return retry if run.follows_schedule else None
+        return retry if run.rests_between_runs else None
     if _is_one_shot(agent, session):
         if outcome in UNFINISHED:
             return None
@@ -141,14 +141,23 @@ def _follow_up(
         if not run.retries_failures:
             return _failures_spent(agent, command.reason)
         return _after_failure(agent, outcome, command, now)
+    if outcome is Outcome.LOST and run.waits_for_work and not run.follows_schedule:
+        # It may have lost its turn with its place: the next session gets both back.
+        return e.RetryScheduled(seat=agent.seat, failures=0, until=now)
     if outcome is not Outcome.COMPLETED or not is_current or team.shutdown:
         return None
+    return _after_success(agent, session, now)
+
+
+def _after_success(agent: Agent, session: Session, now: datetime) -> Fact | None:
+    """Pause the agent if its policy says so; pace the next session if one follows."""
+    run = agent.run
     if run.follows_schedule:
         return None
     if run.policy.restart is not RestartPolicy.ALWAYS and session.urgency is None:
         note = f'a session completed, and its settings say restart = "{run.policy.restart}"'
         return desire(agent, PAUSE, "restart_policy", MUSTER, note)
-    return _pace(session, now)
+    return None if run.waits_for_work and not agent.has_unread else _pace(session, now)
 
 
 def _after_failure(

@@ -17,6 +17,7 @@ from muster.errors import (
     Disabled,
     Dismissed,
     NotScheduled,
+    NoWork,
     OnCall,
     Paused,
     Refused,
@@ -28,10 +29,10 @@ from muster.errors import (
 from muster.machines.ids import name_key
 from muster.machines.names import check_agent_name
 from muster.machines.state import Agent, Status, Team
-from muster.machines.vocabulary import Authority, RunMode
+from muster.machines.vocabulary import Authority, RunMode, RunsFor
 
-_BEFORE_THE_SCHEDULE = frozenset({"schedule", "retry", "turn", "now"})
-"""The triggers that start a session of an agent that runs by a schedule."""
+_BETWEEN_RUNS = frozenset({"schedule", "retry", "turn", "now"})
+"""The triggers that start a session of an agent that rests between its runs."""
 
 
 def closed_gate(
@@ -49,9 +50,25 @@ def closed_gate(
         return BackingOff(name=agent.id, failures=run.failures, until=run.retry_at.isoformat())
     if missing := missing_dependencies(team, agent):
         return WaitsFor(name=agent.id, names=", ".join(missing))
-    if run.follows_schedule and trigger not in _BEFORE_THE_SCHEDULE:
-        return NotScheduled(name=agent.id, schedule=run.policy.schedule_text)
-    return None
+    return _rests(agent) if _is_between_runs(agent, trigger) else None
+
+
+def _is_between_runs(agent: Agent, trigger: str) -> bool:
+    """Whether an agent waits for work or its time, and this start is neither."""
+    run = agent.run
+    if not run.rests_between_runs or trigger in _BETWEEN_RUNS:
+        return False
+    if run.waits_for_work and agent.has_unread:
+        return False
+    is_asked = trigger == "desired" and run.policy.runs_for is RunsFor.START
+    return run.follows_schedule or not is_asked
+
+
+def _rests(agent: Agent) -> Refused:
+    policy = agent.run.policy
+    if policy.has_schedule:
+        return NotScheduled(name=agent.id, schedule=policy.schedule_text)
+    return NoWork(name=agent.id)
 
 
 def missing_dependencies(team: Team, agent: Agent) -> tuple[str, ...]:

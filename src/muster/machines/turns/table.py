@@ -15,6 +15,7 @@ from muster.errors import ChannelIsArchived, Invalid, NotAMember, NotYourTurn, S
 from muster.machines import events as e
 from muster.machines.events import Fact
 from muster.machines.ids import ChannelId, SeatId, name_key
+from muster.machines.run_control.gate import missing_dependencies
 from muster.machines.state import Agent, Channel, HeldTurn, Status, Team, TurnState, Wait
 from muster.machines.tables import Row, Table
 from muster.machines.vocabulary import Authority, Claim, Machine, RunMode, SpeakerOrder
@@ -149,8 +150,13 @@ def reachable(team: Team, agent: Agent) -> bool:
     if agent.status is _ALIVE:
         return run.long_lived or not ours  # other programs learn of a turn only at their start
     # One that starts after others is started when those run, and not for a turn.
-    can_start = run.retry_at is None and (agent.session is not None or not run.policy.after)
-    return agent.status is _SLEEPING and ours and can_start
+    can_start = agent.session is not None or not run.policy.after or _may_follow(team, agent)
+    return agent.status is _SLEEPING and ours and run.retry_at is None and can_start
+
+
+def _may_follow(team: Team, agent: Agent) -> bool:
+    """Whether a program that waits for work may be started for a turn: those before it run."""
+    return agent.run.waits_for_work and not missing_dependencies(team, agent)
 
 
 def selector_of(team: Team, channel: Channel) -> Agent | None:

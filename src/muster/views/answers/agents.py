@@ -14,6 +14,7 @@ from muster.machines.vocabulary import (
     RestartPolicy,
     Role,
     RunMode,
+    RunsFor,
     Status,
     TurnState,
 )
@@ -264,6 +265,10 @@ class AgentView(View, frozen=True, kw_only=True):
     """Agents that must run before a session of this one starts, as the settings say."""
 
     restart: RestartPolicy = RestartPolicy.ALWAYS
+    runs_for: RunsFor | None = None
+    """What starts a session under `continuous`; none for a program that waits for work in its
+    session, and for one that muster does not run."""
+
     schedule: str = ""
     """When it runs, as the settings say; empty without a schedule."""
 
@@ -411,6 +416,10 @@ class RunView(View, frozen=True, kw_only=True):
     """Agents that must run before a session of this one starts, as the settings say."""
 
     restart: RestartPolicy = RestartPolicy.ALWAYS
+    runs_for: RunsFor | None = None
+    """What starts a session under `continuous`; none for a program that waits for work in its
+    session, and for one that muster does not run."""
+
     schedule: str = ""
     """When it runs, as the settings say; empty without a schedule."""
 

@@ -207,7 +207,18 @@ def _idle(team: Team, agent: Agent) -> Line:
         return _waiting(f"{failed_line(run)}; {then}", run.retry_at)
     if run.retry_at is not None:
         return _waiting("next session", run.retry_at)
+    if run.waits_for_work and agent.session is None:
+        return _awaiting_run(team, agent)
     return _between_runs(run) if run.follows_schedule else _working("starting")
+
+
+def _awaiting_run(team: Team, agent: Agent) -> Line:
+    """A program that ends by itself, and that is started when there is work for it."""
+    if agent.run.follows_schedule:
+        return _between_runs(agent.run)
+    if unanswered := unanswered_line(agent):
+        return _ready(unanswered)
+    return _queued(team, agent) or _ready(waiting_line(agent))
 
 
 def _between_runs(run: RunControl) -> Line:

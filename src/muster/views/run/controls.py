@@ -70,7 +70,7 @@ def _early(team: Team, agent: Agent, word: BadgeWord) -> Iterator[Control]:
         return
     if run.retry_at is not None:
         yield Control(label="Try now", color="orange", desired=run.desired)
-    elif run.follows_schedule and agent.session is None:
+    elif run.rests_between_runs and agent.session is None:
         yield RUN_NOW
 
 

@@ -1,10 +1,13 @@
 """Parts of views about running: wakes, failures, the next start, dependencies."""
 
+from collections.abc import Mapping
+from typing import Final
+
 from muster.machines.identity.wake_words import wake_line
 from muster.machines.run_control.gate import missing_dependencies
 from muster.machines.run_control.live import own_session
 from muster.machines.state import Agent, RunControl, Team
-from muster.machines.vocabulary import Authority, RunMode
+from muster.machines.vocabulary import Authority, RunMode, RunsFor
 from muster.views.answers.agents import FailureView, NextStart, UnansweredView, WakeView
 
 
@@ -50,6 +53,21 @@ def next_start(agent: Agent) -> NextStart | None:
     if run.scheduled_at is not None:
         starts.append(NextStart(at=run.scheduled_at, why="schedule"))
     return min(starts, key=lambda each: each.at, default=None)
+
+
+def runs_for(agent: Agent) -> RunsFor | None:
+    """The reason for which sessions of a program that ends by itself start; none for others."""
+    ends = agent.authority is Authority.MUSTER and not (agent.run.long_lived or agent.run.on_call)
+    return agent.run.policy.runs_for if ends else None
+
+
+RUNS_FOR: Final[Mapping[RunsFor, str]] = {
+    RunsFor.LOOP: "runs again and again: it finds its own work (loop)",
+    RunsFor.START: "runs when it is started, and then when there is work: a turn, a message, a"
+    " scheduled time",
+    RunsFor.WORK: "runs only when there is work: a turn, a message, a scheduled time",
+}
+"""What starts a session, in words."""
 
 
 def limits_of_session(team: Team, agent: Agent) -> tuple[str, ...]:

@@ -76,6 +76,12 @@ export const SECTIONS = [
     title: "When it runs",
     fields: [
       { key: "restart", label: "Restart", choices: RESTARTS },
+      {
+        key: "loop",
+        kind: "flag",
+        label: "Run again and again: it finds its own work",
+        runtime: "command",
+      },
       { key: "autostart", kind: "flag", label: "Start with muster, unless it was paused" },
       {
         key: "every",

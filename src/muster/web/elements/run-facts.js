@@ -8,9 +8,15 @@ import { store } from "../store.js";
 import { visible } from "../visible.js";
 
 const RESTARTS = {
-  always: "always: one session after another, a failed one with backoff",
+  always: "always: a failed session is retried with backoff",
   "on-failure": "on failure: a failed session is retried, a success pauses it",
   never: "never: it is paused after any session",
+};
+
+const RUNS = {
+  loop: "again and again: it finds its own work",
+  start: "when it is started, then when there is work: a turn, a message, a scheduled time",
+  work: "when there is work: a turn, a message, a scheduled time",
 };
 
 /** An element for these facts; paint it with `paintFacts`. */
@@ -42,9 +48,10 @@ const fileFacts = ({ stateFileProblem }) =>
   stateFileProblem ? [{ name: "State file", text: visible(stateFileProblem), waits: true }] : [];
 
 function factsOf(agent) {
-  const { schedule, nextStart, restart, autostart, groups, after, silentSeconds } = agent;
+  const { schedule, nextStart, restart, autostart, groups, after, silentSeconds, runsFor } = agent;
   const scheduled = nextStart?.why === "schedule";
   return [
+    runsFor && { name: "Runs", text: RUNS[runsFor] },
     schedule && { name: "Schedule", text: schedule },
     schedule && { name: "Next run", text: scheduled ? when(nextStart.at) : noRun(agent) },
     (!schedule || restart === "on-failure") && { name: "Restart", text: restartText(agent) },
@@ -101,11 +108,12 @@ function limitsOf({ budget, counted }) {
 export function factLine(agent) {
   const file = agent.stateFileProblem ? "state file in trouble" : "";
   if (agent.authority !== "muster") return file;
-  const { schedule, nextStart, restart, groups, after, budget } = agent;
+  const { schedule, nextStart, restart, groups, after, budget, runsFor } = agent;
   const next = nextStart?.why === "schedule" ? `, next ${moment(nextStart.at)}` : "";
   return [
     file,
     schedule && `${schedule}${next}`,
+    !schedule && runsFor === "loop" && "loop",
     !schedule && restart !== "always" && `restart ${restart}`,
     after.length && `after ${after.join(", ")}`,
     budget.costUsd && `limit ${dollars(budget.costUsd)}`,
