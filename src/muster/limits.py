@@ -459,6 +459,18 @@ ACTIVITY_CHARS_MAX: Final = 4000
 """How much of a tool call, its result or a summary is logged: a change of a hundred lines. The
 output file has all of it."""
 
+LINE_ID_CHARS_MAX: Final = 200
+"""Characters of an id that a program gives to a tool call or a request in its JSON lines."""
+
+LINE_NAME_CHARS_MAX: Final = 80
+"""Characters of the name of a tool in a JSON line: as much as a page shows."""
+
+OPEN_CALLS_MAX: Final = 256
+"""Tool calls of a program that may be open at once. It is not trusted to end them."""
+
+OPEN_REQUESTS_MAX: Final = 16
+"""Requests for approval that a program may have open at once: a person answers each."""
+
 APPROVAL_CHANGE_CHARS_MAX: Final = 8000
 """How much of the difference of a file a person is shown for approval."""
 

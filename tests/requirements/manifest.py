@@ -378,6 +378,25 @@ RUN_CONTROL = (
         },
     ),
     Promise(
+        "A program that ends by itself runs when there is work for it, unless it declares that it"
+        " finds its own.",
+        {
+            "machines/run_control/test_work.py": [
+                "test_a_start_without_work_starts_nothing_that_would_cost_a_model_request",
+                "test_a_start_runs_any_other_program_once",
+                "test_a_message_is_work",
+                "test_a_turn_is_work",
+                "test_a_session_that_was_lost_with_muster_runs_again",
+            ],
+            "acceptance/test_work.py": [
+                "test_a_program_runs_for_a_turn_and_a_message_and_never_without_work",
+            ],
+            "settings/test_policies.py": [
+                "test_a_program_loops_if_its_settings_say_so_or_it_can_be_told_nothing",
+            ],
+        },
+    ),
+    Promise(
         "The reason of a failure is kept until a session succeeds, and shown everywhere.",
         {
             "machines/run_control/test_policies.py": [
@@ -1937,6 +1956,18 @@ SUPERVISION = (
             "runtimes/process/test_output.py": ["test_what_is_still_read_at_the_end_is_bounded"],
             "runtimes/process/test_output_file.py": [
                 "test_a_large_file_is_put_aside_and_the_oldest_is_let_go"
+            ],
+        },
+    ),
+    Promise(
+        "A program asks for approvals, and reports tool calls and usage, by JSON lines; a hostile"
+        " one is bounded.",
+        {
+            "runtimes/process/test_line_requests.py": [
+                "test_a_program_that_ends_by_itself_asks_and_is_answered_on_its_stdin",
+                "test_a_tool_call_is_shown_with_its_arguments_and_its_result",
+                "test_a_flood_of_requests_is_bounded",
+                "test_a_line_that_is_nested_too_deeply_ends_no_session",
             ],
         },
     ),

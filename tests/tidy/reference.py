@@ -10,7 +10,7 @@ import ast
 import inspect
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
 from functools import cache
@@ -31,6 +31,8 @@ from muster.machines.commands import COMMANDS
 from muster.machines.events import FACTS, Fact
 from muster.mcp import resources
 from muster.mcp.tools import TOOLS
+from muster.runtimes.lines.types import ANSWERS, LINES_VERSION, TYPES
+from tests.tidy.line_schema import PRIVATE, line_schema
 from tests.tidy.source import ROOT
 
 COMMAND = "python -m tests.tidy.reference"
@@ -143,6 +145,21 @@ a request are checked as on [every route](http.md).
 its own name out."""
 
 
+LINES_INTRO = f"""\
+A program of the runtime `command` speaks to muster in lines of its stdout: each is one JSON object
+with a `type`, and begins where its line begins. Lines of other types are text. A line has at most
+64 KiB, except `say`, `turn_complete` and `result`, which hold a message of 1 MiB. A line that is
+meant for muster and cannot be understood is a `marker_rejected` in the log, with its reason.
+
+With `prompt = "lines"` or `long_lived = true` the program reads lines on its stdin, which stays
+open: its prompt, and the answers to its requests. The [guide](../guides/run-control.md) has an
+example.
+
+**Version.** These lines are version {LINES_VERSION}: `MUSTER_LINES` in the environment says so. A
+version grows when older programs would misread it; new types and optional fields do not make one.
+The JSON schema of both directions is [beside this page](lines-{LINES_VERSION}.schema.json)."""
+
+
 def pages() -> dict[Path, str]:
     """The content of every generated page."""
     return {
@@ -151,6 +168,8 @@ def pages() -> dict[Path, str]:
         REFERENCE / "errors.md": _page("Errors", ERRORS_INTRO, _errors()),
         REFERENCE / "http.md": _page("The HTTP API", HTTP_INTRO, _http()),
         REFERENCE / "mcp.md": _page("MCP", MCP_INTRO, _mcp()),
+        REFERENCE / "lines.md": _page("JSON lines", LINES_INTRO, _json_lines()),
+        REFERENCE / f"lines-{LINES_VERSION}.schema.json": line_schema(),
     }
 
 
@@ -215,6 +234,15 @@ def _mcp() -> Iterator[str]:
     yield _table(("URI", "what it is"), rows)
 
 
+def _json_lines() -> Iterator[str]:
+    yield "## Lines of a program"
+    for kind, line in TYPES.items():
+        yield from _struct(kind, line, PRIVATE)
+    yield "## Lines to a program"
+    for answer in ANSWERS:
+        yield from _struct(str(answer.__struct_config__.tag), answer)
+
+
 def _argument(name: str, schema: dict[str, Any]) -> tuple[str, str, str]:  # any JSON
     required = "yes" if name in schema["required"] else ""
     return f"`{name}`", required, schema["properties"][name].get("description", "")
@@ -251,10 +279,10 @@ def tag_of(fact: type[Fact]) -> str:
 # ── a record and its fields ───────────────────────────────────────────────────────────────────────
 
 
-def _struct(title: str, struct: Struct) -> Iterator[str]:
+def _struct(title: str, struct: Struct, but: frozenset[str] = frozenset()) -> Iterator[str]:
     yield f"### `{title}`"
     yield _doc(struct)
-    fields = msgspec.structs.fields(struct)
+    fields = [each for each in msgspec.structs.fields(struct) if each.name not in but]
     if fields:
         rows = [(f"`{each.encode_name}`", _what(struct, each), _default(each)) for each in fields]
         yield _table(("field", "holds", "default"), rows)
@@ -284,6 +312,8 @@ def _words(kind: Any) -> str:  # noqa: ANN401
         return plain[kind]
     if kind is datetime:
         return "time"
+    if kind is object or get_origin(kind) is Mapping:
+        return "any JSON" if kind is object else "JSON object"
     if isinstance(kind, NewType):
         return _split(kind.__name__.removesuffix("Id")).lower()
     if get_origin(kind) is Literal:
@@ -307,6 +337,8 @@ def _default(field: FieldInfo) -> str:
     if field.required:
         return ""
     value: object = field.default
+    if value is msgspec.NODEFAULT:
+        value = field.default_factory()
     if isinstance(value, msgspec.Struct):
         return "its defaults"
     return f"`{msgspec.json.encode(value).decode()}`"

@@ -14,11 +14,14 @@ from muster.engine.ports import Launch, Leftover, SessionListener
 from muster.errors import CannotStart
 from muster.machines.vocabulary import RunMode
 from muster.runtimes.command_session import CommandSession
+from muster.runtimes.lines.desk import RequestDesk
+from muster.runtimes.lines.types import LINES_VARIABLE, LINES_VERSION
 from muster.runtimes.process import processes
 from muster.runtimes.process.cgroups import OwnCgroups, own_cgroups
 from muster.runtimes.process.confined import confined, writable_paths
 from muster.runtimes.process.group import StopSteps
 from muster.runtimes.process.limited import limited
+from muster.runtimes.process.listener import SerialListener
 from muster.runtimes.process.output_file import OutputFile
 from muster.runtimes.process.resources import MIB, Limits
 from muster.runtimes.process.spawn import spawned
@@ -108,7 +111,7 @@ class CommandRuntime:
         variables: Mapping[str, str],
     ) -> CommandSession:
         settings = self._settings
-        has_stdin = settings.long_lived or (settings.prompt == "stdin" and launch.prompt)
+        has_stdin = settings.reads_lines or (settings.prompt == "stdin" and launch.prompt)
         env, cwd = self._environment(launch, variables), self._cwd(launch)
         limits, level = limits_of(settings), settings.confine or "none"
         paths = writable_paths(settings, launch, self._base, self._guarded)
@@ -134,6 +137,12 @@ class CommandRuntime:
                 long_lived=settings.long_lived,
                 file=output_file_of(settings, launch.folder),
                 limits=applied,
+                desk=RequestDesk(
+                    SerialListener(listener),
+                    cwd,
+                    confined=level != "none",
+                    answers=settings.reads_lines,
+                ),
             )
 
     # ── what it is given ──────────────────────────────────────────────────────────────────────────
@@ -150,6 +159,7 @@ class CommandRuntime:
         environment |= self._settings.env
         environment |= launch.environment
         environment[processes.SESSION_VARIABLE] = launch.session
+        environment[LINES_VARIABLE] = str(LINES_VERSION)
         if self._settings.prompt == "file":
             environment[PROMPT_VARIABLE] = self._prompt_file(launch)
         return environment
@@ -165,11 +175,11 @@ class CommandRuntime:
             raise self._cannot(launch, why, remedy) from error
 
     def _write_first_prompt(self, stdin: StdinWriter, prompt: str) -> None:
-        """Write the prompt; the stdin of a long-lived program stays open for more."""
-        is_long_lived = self._settings.long_lived
-        if self._settings.prompt == "stdin" and prompt:
-            stdin.write(prompt_line(prompt) if is_long_lived else prompt.encode("utf-8", "replace"))
-        if not is_long_lived:
+        """Write the prompt; the stdin of a program that reads lines stays open for more."""
+        reads_lines = self._settings.reads_lines
+        if self._settings.prompt in ("stdin", "lines") and prompt:
+            stdin.write(prompt_line(prompt) if reads_lines else prompt.encode("utf-8", "replace"))
+        if not reads_lines:
             stdin.close()
 
     # ── what can be wrong ─────────────────────────────────────────────────────────────────────────

@@ -5,9 +5,10 @@ import signal
 
 from muster.engine.ports import Exit, Result, SessionListener, SessionReport, TurnDone
 from muster.machines.vocabulary import Urgency
+from muster.runtimes.lines.desk import RequestDesk
+from muster.runtimes.lines.types import ApprovalRequestLine, Interrupted
 from muster.runtimes.process.group import INTERRUPTED, STOPPED, StopSteps, exit_of
 from muster.runtimes.process.limited import AppliedLimits
-from muster.runtimes.process.lines import Interrupted
 from muster.runtimes.process.listener import SerialListener
 from muster.runtimes.process.output import OutputPump
 from muster.runtimes.process.output_file import OutputFile
@@ -30,9 +31,11 @@ class CommandSession(ProcessSession):
         long_lived: bool = False,
         file: OutputFile | None = None,
         limits: AppliedLimits | None = None,
+        desk: RequestDesk | None = None,
     ) -> None:
-        """Take over a program that has just been started."""
+        """Take over a program that has just been started; `desk` answers its requests."""
         self._long_lived = long_lived
+        self._desk = desk
         self._interrupts: set[asyncio.Future[None]] = set()
         budget = OutputBudget(asyncio.get_running_loop().time())
         self._streams = (OutputStream(STDOUT, budget), OutputStream(STDERR, budget))
@@ -105,6 +108,8 @@ class CommandSession(ProcessSession):
         return exit_of(code, asked=self._asked, last_words=last_words, first=self._steps.first)
 
     def _on_reported(self, report: SessionReport) -> None:
+        if isinstance(report, ApprovalRequestLine) and self._desk is not None:
+            self._tasks.start(self._desk.answer(report, self._stdin))
         if isinstance(report, Result | TurnDone | Interrupted):
             self._resolve_interrupts()
 

@@ -20,11 +20,11 @@ from muster.runtimes.claude.reading import flat
 from muster.runtimes.claude.usage import Counted, since, total
 from muster.runtimes.claude.wire import Wire
 from muster.runtimes.claude.written import StreamedEvent, WrittenText, argument
+from muster.runtimes.excerpts import excerpt
 from muster.runtimes.process.output import PipeReader
 from muster.runtimes.process.pipes import OutputBudget
 from muster.runtimes.process.stdin import StdinWriter
 from muster.runtimes.prompted import json_lines
-from muster.runtimes.prompted.excerpts import excerpt
 from muster.runtimes.prompted.speech import Prose, Spoken, spoken
 from tests.builders import run
 

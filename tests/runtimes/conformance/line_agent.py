@@ -47,6 +47,13 @@ def work(prompt: str) -> None:
     if verb == "crash":
         sys.stderr.write("it broke\n")
         sys.exit(3)
+    if verb == "tool":
+        send(type="tool_call", id="c1", name="shell", input={"command": "cat notes"})
+        send(type="tool_result", id="c1", text="the notes")
+    if verb == "ask":
+        send(type="approval_request", id="a1", tool="Edit", detail=f"file: {rest}")
+        answer = json.loads(sys.stdin.readline())
+        rest = "accept" if answer["allowed"] else answer["reason"]
     usage: dict[str, float] = {}
     if verb == "spend":
         usage = {"costUsd": 0.25, "inputTokens": 10, "outputTokens": 5}

@@ -31,9 +31,6 @@ class Subject(NamedTuple):
     confirms: bool = True
     """Whether each prompt is confirmed, and whether one that waits for work is held back."""
 
-    asks: bool = True
-    """Whether it asks for approvals and tells of tool calls."""
-
     resumes: bool = True
     """Whether a new session goes on with the conversation of the last."""
 
@@ -108,7 +105,7 @@ def _python(folder: Path, how: str, stop_s: float) -> Runtime:
 
 
 SUBJECTS = (
-    Subject("command", _command, confirms=False, asks=False, resumes=False),
+    Subject("command", _command, confirms=False, resumes=False),
     Subject("acp", _acp),
     Subject("codex", _codex, injects=True, has_costs=False),
     Subject("python", _python, resumes=False, is_process=False),

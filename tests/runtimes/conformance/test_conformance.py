@@ -266,9 +266,6 @@ def test_usage_is_told_with_each_result(stage: Stage) -> None:
 
 
 def test_a_tool_call_is_told_at_its_beginning_and_its_end(stage: Stage) -> None:
-    if not stage.subject.asks:
-        pytest.skip("it has no tools that muster knows of")
-
     async def scene() -> None:
         session = await stage.start("tool found")
         await stage.listener.answered(1)
@@ -285,9 +282,6 @@ def test_a_tool_call_is_told_at_its_beginning_and_its_end(stage: Stage) -> None:
 
 @pytest.mark.parametrize("allowed", [True, False])
 def test_an_approval_is_asked_for_and_its_answer_told(stage: Stage, allowed: bool) -> None:
-    if not stage.subject.asks:
-        pytest.skip("it cannot ask")
-
     async def scene() -> None:
         stage.listener.answer = PermissionAnswer(allowed, "")
         session = await stage.start("ask notes.py")

@@ -20,14 +20,9 @@ from muster.limits import (
     SOUL_BYTES_MAX,
 )
 from muster.machines.vocabulary import Awaits, Usage
+from muster.runtimes.lines.types import Interrupted
 from muster.runtimes.process.framing import Framer, Run
-from muster.runtimes.process.lines import (
-    SHOWN_CHARS,
-    HiddenMarker,
-    Interpreter,
-    Interrupted,
-    LineRest,
-)
+from muster.runtimes.process.lines import SHOWN_CHARS, HiddenMarker, Interpreter, LineRest
 
 STATUS = '[AGENT_STATUS] {"agents":[]}'
 MARKER = Marker(name="AGENT_STATUS", body='{"agents":[]}')

@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 import msgspec
 from acp.schema import FileEditToolCallContent, ToolCall, ToolCallUpdate
 
-from muster.runtimes.prompted.excerpts import compact
+from muster.runtimes.excerpts import compact
 
 EDITS: Final = frozenset({"edit", "delete", "move"})
 COMMANDS: Final = "execute"

@@ -26,7 +26,7 @@ from muster.engine.ports import Permission, PermissionAnswer, SessionListener
 from muster.engine.tasks import TaskOwner
 from muster.limits import APPROVAL_DETAIL_CHARS_MAX, APPROVAL_FILE_BYTES_MAX
 from muster.runtimes.acp.asked import EDITS, AskedCall, TextChange
-from muster.runtimes.prompted.excerpts import excerpt
+from muster.runtimes.excerpts import excerpt
 from muster.runtimes.prompted.roots import WritableRoots
 from muster.settings.agent_programs import AcpSettings
 

@@ -18,7 +18,7 @@ from acp.schema import (
 from muster.engine.ports import SessionReport
 from muster.machines.vocabulary import Usage
 from muster.runtimes.acp.asked import AskedCall
-from muster.runtimes.prompted.excerpts import compact, excerpt
+from muster.runtimes.excerpts import compact, excerpt
 from muster.runtimes.prompted.reader import WorkReader
 
 NAME_CHARS_MAX = 80

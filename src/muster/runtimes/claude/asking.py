@@ -23,7 +23,7 @@ from claude_agent_sdk.types import McpSdkServerConfig
 from muster.engine.ports import MusterToolCall, Permission, SessionListener
 from muster.limits import APPROVAL_DETAIL_CHARS_MAX
 from muster.runtimes.claude.rules import offered_rules, rule_text, updates
-from muster.runtimes.prompted.excerpts import compact, excerpt
+from muster.runtimes.excerpts import compact, excerpt
 from muster.sessions.tools import TOOLS, Tool
 from muster.settings.agent_programs import ClaudeSettings
 from muster.version import __version__

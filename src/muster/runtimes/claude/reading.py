@@ -45,8 +45,8 @@ from muster.runtimes.claude.spent import SpentSoFar
 from muster.runtimes.claude.usage import Counted, since
 from muster.runtimes.claude.wire import LIFECYCLE
 from muster.runtimes.claude.written import WrittenText
+from muster.runtimes.excerpts import compact, excerpt
 from muster.runtimes.process.pipes import STDERR, OutputBudget
-from muster.runtimes.prompted.excerpts import compact, excerpt
 from muster.runtimes.prompted.speech import Prose, spoken
 
 AGENT_TOOLS: Final = ("Agent", "Task")

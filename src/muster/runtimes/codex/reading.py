@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from muster.engine.ports import SessionActivity, SessionReport
 from muster.machines.vocabulary import NOTHING_USED, Activity, Usage
-from muster.runtimes.prompted.excerpts import compact, excerpt
+from muster.runtimes.excerpts import compact, excerpt
 from muster.runtimes.prompted.reader import WorkReader
 
 NAME_CHARS_MAX: Final = 80

@@ -12,7 +12,7 @@ from muster.limits import APPROVAL_DETAIL_CHARS_MAX
 from muster.machines.vocabulary import NOTHING_USED
 from muster.runtimes.codex.peer import CodexError, CodexPeer
 from muster.runtimes.codex.reading import CodexReader
-from muster.runtimes.prompted.excerpts import excerpt
+from muster.runtimes.excerpts import excerpt
 from muster.runtimes.prompted.json_lines import JsonObject
 from muster.runtimes.prompted.memory import ProgramConversation, remember, used_since, wall_s
 from muster.runtimes.prompted.roots import WritableRoots

@@ -10,12 +10,11 @@ that is never closed must not make muster deaf without a word.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
 
-from muster.engine import ports
 from muster.engine.fitting import fitted
 from muster.engine.ports import AgentText, BadLine, Marker, Result, SessionReport, TurnDone
 from muster.limits import (
@@ -24,6 +23,8 @@ from muster.limits import (
     SAID_LINE_BYTES_MAX,
     SOUL_BYTES_MAX,
 )
+from muster.runtimes.lines.meaning import LineMeaning
+from muster.runtimes.lines.types import TYPES, InternalReport
 from muster.runtimes.process.framing import Run
 
 END_OF_TURN: Final = re.compile(r"TURN_COMPLETE(?: +@(\S.*))?")
@@ -44,14 +45,6 @@ HASTY_SIGNS: Final = (b"TURN_COMPLETE", MARKER_SIGN, b'{"type"')
 """How lines meant for muster begin; over budget, only how they usually begin."""
 
 
-class InternalReport(SessionReport, frozen=True, kw_only=True):
-    """A report for the runtime itself: no listener gets it."""
-
-
-class Interrupted(InternalReport, frozen=True, kw_only=True):
-    """The program has stopped its work after an interrupt."""
-
-
 class LineRest(InternalReport, frozen=True, kw_only=True):
     """The rest of an overlong line that was reported already."""
 
@@ -70,19 +63,6 @@ class HiddenMarker(InternalReport, frozen=True, kw_only=True):
 class _Kind(msgspec.Struct):
     type: str
 
-
-TYPES: Final[Mapping[str, type[SessionReport]]] = {
-    "say": ports.AgentText,
-    "partial": ports.PartialText,
-    "turn_complete": TurnDone,
-    "turn_wait": ports.TurnWaits,
-    "turn_resume": ports.TurnResumes,
-    "raise_hand": ports.HandRaised,
-    "working": ports.Working,
-    "result": ports.Result,
-    "interrupted": Interrupted,
-}
-"""The JSON lines that mean something, by their `type`."""
 
 _KIND: Final = msgspec.json.Decoder(_Kind)
 _DECODERS: Final = {name: msgspec.json.Decoder(said) for name, said in TYPES.items()}
@@ -116,6 +96,7 @@ class Interpreter:
     def __init__(self) -> None:
         """Begin outside any fence."""
         self._fence = ""
+        self._meaning = LineMeaning()
         self._hidden = False  # a marker inside this fence has been reported
         self._skipping = False  # the line that is under way was for muster, and too long
         self._long: bytearray | None = None  # a marker or message, longer than other lines may be
@@ -155,7 +136,8 @@ class Interpreter:
         if done is not None:
             return TurnDone(to=done[1])
         if text[:1] == "{":
-            return _object(text)
+            said = _object(text)
+            return None if said is None else self._meaning.of(said)
         fence = _FENCE.match(text)
         if fence is not None:
             self._pass_fence(fence[1], fence[2])
@@ -275,6 +257,9 @@ def _object(text: str) -> SessionReport | None:
     except msgspec.MsgspecError:
         whole = _without_halves(text)
         return None if whole == text else _object(whole)
+    except RecursionError:
+        reason = "it is nested too deeply"
+        return BadLine(line=text[:SHOWN_CHARS], reason=reason) if _KNOWN.match(text) else None
     if kind not in _DECODERS:
         return None
     try:

@@ -12,7 +12,7 @@ from muster.engine.ports import (
     SessionListener,
     SessionReport,
 )
-from muster.runtimes.process.lines import InternalReport
+from muster.runtimes.lines.types import InternalReport
 
 log = logging.getLogger(__name__)
 

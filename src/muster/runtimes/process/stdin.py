@@ -3,21 +3,13 @@
 import asyncio
 import os
 
-import msgspec
-
 from muster.limits import STDIN_BYTES_MAX
-
-
-class PromptLine(msgspec.Struct, frozen=True, tag_field="type", tag="prompt"):
-    """A prompt, as a line of JSON."""
-
-    text: str
+from muster.runtimes.lines.types import PromptLine, line_of, sound
 
 
 def prompt_line(text: str) -> bytes:
-    """The line that sends a prompt to a long-lived program."""
-    sound = text.encode("utf-8", "replace").decode()  # half a character is nothing in JSON
-    return msgspec.json.encode(PromptLine(sound)) + b"\n"
+    """The line that sends a prompt to a program that reads lines."""
+    return line_of(PromptLine(sound(text)))
 
 
 class StdinWriter:

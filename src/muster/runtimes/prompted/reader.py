@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from muster.engine.ports import Output, PartialText, SessionActivity, SessionReport, Working
 from muster.limits import MESSAGE_BYTES_MAX, PARTIAL_SECONDS
 from muster.machines.vocabulary import Activity
+from muster.runtimes.excerpts import excerpt
 from muster.runtimes.process.pipes import STDERR, OutputBudget
-from muster.runtimes.prompted.excerpts import excerpt
 from muster.runtimes.prompted.speech import Prose, spoken
 
 WORKING_SECONDS = 1.0

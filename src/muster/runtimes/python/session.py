@@ -9,10 +9,10 @@ from muster.engine.ports import Exit, Output, Result, TurnDone
 from muster.engine.tasks import TaskOwner
 from muster.limits import EXIT_REASON_CHARS_MAX
 from muster.machines.vocabulary import Outcome, Urgency
+from muster.runtimes.excerpts import excerpt
 from muster.runtimes.process.group import KILLED, STOPPED
 from muster.runtimes.process.listener import SerialListener
 from muster.runtimes.process.pipes import STDERR
-from muster.runtimes.prompted.excerpts import excerpt
 from muster.runtimes.prompted.worker import PromptWorker
 from muster.runtimes.python.thread import AgentThread, WasCancelled
 from muster.runtimes.python.turn import PythonTurn

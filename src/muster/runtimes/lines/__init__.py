@@ -1,0 +1,1 @@
+"""JSON lines between muster and a program: their types, what they mean, and who answers them."""
