@@ -20,7 +20,7 @@ FAILS = 'command = ["sh", "-c", "echo no luck >&2; exit 4"]\nrestart_seconds = 3
 TEAM = {
     "runs": SLEEPS,
     "ready": 'command = ["cat"]\nlong_lived = true\n',
-    "loops": 'command = ["true"]\n',
+    "loops": 'command = ["true"]\nloop = true\n',
     "restarts": SLEEPS,
     "stops": SLEEPS,
     "fails": FAILS,

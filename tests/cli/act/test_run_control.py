@@ -38,6 +38,7 @@ PRINTS = "echo $MUSTER_MODE; echo oops >&2; printf '%s\\n' \"$@\""
 SETTINGS = f"""
 [agents.prints]
 command = ["sh", "-c", {json.dumps(PRINTS)}, "sh"]
+loop = true
 
 [agents.stays]
 command = ["sh", "-c", "echo here; exec cat /dev/zero > /dev/null"]
