@@ -219,7 +219,7 @@ def _unborn(team: TeamView) -> Iterator[str]:
 
 
 def _notes(agent: AgentView) -> Iterator[str]:
-    failure, start = agent.last_failure, agent.next_start
+    failure = agent.last_failure
     if agent.state_file_problem:
         yield f"its state file: {agent.state_file_problem}"
     if failure is not None:
@@ -231,6 +231,18 @@ def _notes(agent: AgentView) -> Iterator[str]:
     check = agent.last_wake.check if agent.last_wake is not None else None
     if check is WakeCheck.DIFFERED or check is WakeCheck.NO_ANSWER:
         yield f"at its last wake it {CHECKED[check]}"
+    yield from _starts(agent)
+    if agent.limits:
+        yield f"limits: {', '.join(agent.limits)}"
+    if agent.confinement:
+        yield agent.confinement
+    if agent.waits_for:
+        yield f"waits for {', '.join(agent.waits_for)} to run"
+
+
+def _starts(agent: AgentView) -> Iterator[str]:
+    """When sessions of an agent start by themselves."""
+    start = agent.next_start
     if agent.runs_for is RunsFor.LOOP:
         yield RUNS_FOR[agent.runs_for]
     if agent.schedule:
@@ -238,12 +250,6 @@ def _notes(agent: AgentView) -> Iterator[str]:
     if start is not None and start.why != "pace":
         word = "next retry" if start.why == "retry" else "next run"
         yield f"{word} at {start.at.astimezone():%Y-%m-%d %H:%M:%S}"
-    if agent.limits:
-        yield f"limits: {', '.join(agent.limits)}"
-    if agent.confinement:
-        yield agent.confinement
-    if agent.waits_for:
-        yield f"waits for {', '.join(agent.waits_for)} to run"
 
 
 def _channel_row(channel: ChannelView) -> Row:
