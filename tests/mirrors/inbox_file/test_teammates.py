@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from muster.machines.commands import EnrollAgent, RegisterAgent, ReportSessionStarted
+from muster.machines.commands import EnrollAgent, RegisterAgent, ReportSessionStarted, ReportStatus
 from muster.machines.events import MessageRouted
 from muster.machines.ids import LEAD_SEAT, SeatId, SessionId
-from muster.machines.vocabulary import Authority, DeliveryWay, Profile, RunMode
+from muster.machines.vocabulary import Authority, DeliveryWay, Profile, RunMode, StatusEntry
 from muster.mirrors.inbox_file import agent, files
 from muster.mirrors.inbox_file.teammates import teammate_inboxes
 from tests.builders import HUMAN, logged, run, want
@@ -53,6 +53,11 @@ class Lead:
         await send(up, actor="muster")
         profile = Profile(name="Lyra", grid_position=SeatId(0), individuation_artifact="I")
         await send(RegisterAgent(profile=profile, session=self.session), actor="agent:Julian")
+
+    async def reports(self, *seats: SeatId) -> None:
+        entries = tuple(StatusEntry(grid_position=seat) for seat in seats)
+        report = ReportStatus(agents=entries, session=self.session)
+        await self.desk.dispatcher.send(report, actor="agent:Julian")
 
     def names_team(self, *members: str, pid: int | None = None) -> None:
         self.inboxes.mkdir(parents=True, exist_ok=True)
@@ -140,6 +145,27 @@ def test_what_nobody_reads_in_time_goes_through_the_lead_once(
         assert await ways(desk) == [(late, DeliveryWay.LEAD)]
         (warning,) = await desk.warnings()
         assert f"nobody has read message {late}" in warning
+
+    run(story())
+
+
+def test_what_was_said_to_a_sleeping_agent_goes_through_the_lead_when_it_is_awake_and_does_not_read(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has the same time to read as for a message that comes while it is awake."""
+    monkeypatch.setattr(agent, "INBOX_READ_SECONDS", 0.3)
+    monkeypatch.setattr(files, "FILE_POLL_SECONDS", 0.02)
+
+    async def story() -> None:
+        async with led(desk, tmp_path) as lead:
+            await lead.reports()
+            asleep = await desk.say("Lyra", "said in the night")
+            await desk.until(lambda: desk.agent("Lyra").delivered == asleep)
+            await lead.reports(SeatId(0))
+            woken = desk.clock.monotonic()
+            await desk.until(lambda: desk.agent("Lyra").routed)
+            assert desk.clock.monotonic() - woken >= 0.3
+        assert await desk.to_lead() == ["[ROUTE TO AGENT: Lyra]\nsaid in the night"]
 
     run(story())
 

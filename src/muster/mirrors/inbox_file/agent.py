@@ -79,6 +79,9 @@ class AgentInbox:
         self._store = store
         self._seat = seat
         self._lock = asyncio.Lock()
+        self._awake_since: float | None = None
+        """When the agent was first seen awake inside its lead; none while it is not."""
+
         self._posted: dict[int, _Posted] | None = None
         """By their places in the log; nothing before the first look."""
 
@@ -90,6 +93,18 @@ class AgentInbox:
     @property
     def _agent(self) -> Agent:
         return self._file.team.agents[self._seat]
+
+    def poll(self) -> None:
+        """Wake if the file has changed, or if the agent has woken up or fallen asleep since."""
+        self._file.poll()
+        if self._is_awake != (self._awake_since is not None):
+            self._file.wake.set()
+
+    @property
+    def _is_awake(self) -> bool:
+        """Whether the agent is awake inside its lead, which can hand messages on."""
+        agent, lead = self._agent, self._file.team.lead
+        return agent.authority is Authority.LEAD and agent.present and bool(lead and lead.present)
 
     async def step(self) -> float | None:
         """Write what is missing, and take in what is marked as read.
@@ -176,20 +191,24 @@ class AgentInbox:
     async def _relay_unread(self, items: Items) -> float | None:
         """Have the lead hand on what an agent that is awake in its session has not read in time.
 
-        Returns after how many seconds the next message is due.
+        Returns after how many seconds the next message is due. An agent that sleeps finds its
+        messages when it wakes, and has the same time from then on.
         """
-        agent, lead = self._agent, self._file.team.lead
-        if agent.authority is not Authority.LEAD or not agent.present:
-            return None  # it finds its messages when it wakes
-        if lead is None or not lead.present:
+        now = self._file.monotonic()
+        if not self._is_awake:
+            self._awake_since = None
             return None
-        now, unread = self._file.monotonic(), {mark_of(each) for each in items if not is_read(each)}
+        if self._awake_since is None:
+            self._awake_since = now
+        awake = self._awake_since
+        unread = {mark_of(each) for each in items if not is_read(each)}
         lying = {
             seq: each
             for seq, each in sorted((await self._ledger()).items())
             if (seq, each.timestamp) in unread
         }
         for seq, each in lying.items():
+            each.since = max(each.since, awake)
             if now - each.since >= INBOX_READ_SECONDS:
                 each.since = now
                 await self._relay(seq, each)

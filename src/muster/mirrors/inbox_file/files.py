@@ -150,7 +150,7 @@ class InboxFiles:
             if self._replies is not None:
                 self._replies.file.poll()
             for desk in tuple(self._desks.values()):
-                desk.file.poll()
+                desk.poll()
 
     async def _find_teammates(self) -> None:
         """Look for the teammates inside the lead; an agent among them is written to there."""
