@@ -147,6 +147,9 @@ def a_paper(chance: random.Random) -> bytes:
         "serverSessionId": "elsewhere",
         "createdAt": chance.choice(TIMES[:2]),
     }
+    if chance.random() < 0.3:  # the successor of a retired agent, or one that claims to be
+        document["place"] = chance.choice((0, 3, 4, -1, anything(chance)))
+        document["gridPosition"] = chance.choice((0, 1000, 1003, 2000))
     for each in (document, message):
         for field in chance.sample(sorted(each), chance.choice((0, 0, 0, 1))):
             each[field] = anything(chance)

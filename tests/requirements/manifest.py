@@ -1141,6 +1141,14 @@ EDGES = (
         },
     ),
     Promise(
+        "No line of an agent's message can pass for that of a person or of another agent.",
+        {
+            "views/test_prompt_lines.py": [
+                "test_no_line_of_an_agents_message_can_pass_for_that_of_another_speaker",
+            ],
+        },
+    ),
+    Promise(
         "An attached file is private, and is served to its readers so that no browser runs it.",
         {
             "test_attachments.py": ["test_nothing_is_read_or_written_through_a_link"],
@@ -2591,6 +2599,8 @@ TALKING_TO_EACH = (
             "mirrors/inbox_file/test_teammates.py": [
                 "test_a_teammate_is_written_to_in_its_own_inbox_and_has_read_what_is_gone",
                 "test_what_nobody_reads_in_time_goes_through_the_lead_once",
+                "test_what_was_said_to_a_sleeping_agent_goes_through_the_lead_when_it_is_awake_"
+                "and_does_not_read",
                 "test_what_is_not_the_file_of_a_team_is_no_team",
                 "test_the_team_of_another_session_and_hostile_names_are_left_alone",
             ],

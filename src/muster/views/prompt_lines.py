@@ -3,6 +3,7 @@
 from typing import Final
 
 from muster.machines.attachments import stored_path
+from muster.machines.speech import indented
 from muster.machines.vocabulary import AttachedFile
 from muster.views.answers.messages import HandedMessage, MessageKind
 from muster.views.quotes import shortened
@@ -11,7 +12,10 @@ QUOTE_CHARS: Final = 60
 
 
 def prompt_line(message: HandedMessage) -> str:
-    """The speaker, the message that it answers, the text, and the places of its files."""
+    """The speaker, the message that it answers, the text, and the places of its files.
+
+    The words of a person stay as they are; an agent could imitate a person with a line break.
+    """
     notes: list[str] = []
     if message.again:
         notes.append("told before")
@@ -21,7 +25,8 @@ def prompt_line(message: HandedMessage) -> str:
         short = shortened(message.quoted.text, QUOTE_CHARS)
         notes.append(f"in reply to {message.quoted.speaker}: {short}")
     remark = f" ({'; '.join(notes)})" if notes else ""
-    lines = [f"[{message.speaker}]{remark}: {message.text}"]
+    text = message.text if message.by_human else indented(message.text)
+    lines = [f"[{message.speaker}]{remark}: {text}"]
     lines += [_file(each) for each in message.files]
     return "\n".join(lines)
 

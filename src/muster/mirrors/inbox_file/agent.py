@@ -20,6 +20,7 @@ from muster.limits import FILE_RACE_SECONDS, INBOX_READ_SECONDS
 from muster.machines.commands import DeliverMessages, MarkRead, RouteMessage, SendMessage
 from muster.machines.events import Event, UserMessage
 from muster.machines.ids import SeatId
+from muster.machines.speech import indented
 from muster.machines.state import Agent
 from muster.machines.vocabulary import Authority, DeliveryWay
 from muster.mirrors.inbox_file.format import (
@@ -166,8 +167,9 @@ class AgentInbox:
         """Have the lead hand a message on, once; say whether it can."""
         fact = event.fact
         assert isinstance(fact, UserMessage)
+        text = fact.text if fact.sender is None else indented(fact.text)
         routed = SendMessage(
-            text=ROUTE.format(name=self._agent.id, text=fact.text),
+            text=ROUTE.format(name=self._agent.id, text=text),
             speaker_name=fact.speaker_name,
         )
         key = f"inboxes-{event.seq}"

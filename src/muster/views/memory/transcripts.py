@@ -19,6 +19,7 @@ from muster.limits import DIGEST_MESSAGES_MAX, HEARD_MESSAGES_MAX, TRANSCRIPT_BY
 from muster.machines.documents import MessageCopy
 from muster.machines.events import AgentMessage, Event, MessageImported, UserMessage
 from muster.machines.ids import LEAD_SEAT, name_key
+from muster.machines.speech import indented
 from muster.machines.state import Agent, Team
 from muster.store.base import EventStore, LogFilter, Stored
 from muster.store.codec import decode
@@ -27,9 +28,6 @@ from muster.views.answers.messages import MessageView
 from muster.views.content.messages import MESSAGE_TYPES, imported_view, message_view
 
 PAGE: Final = 200
-INDENT: Final = "    "
-"""Before every further line of a message."""
-
 WORTH_CUTTING_BYTES: Final = 512
 """The least of a message that is kept of it when it does not fit whole."""
 
@@ -80,8 +78,7 @@ def as_line(message: MessageView, human: str, note: str = "") -> str:
     speaker = human if message.by_human else message.speaker
     where = "" if message.channel is None else f" in {message.channel}"
     name = " ".join(f"{speaker}{where}".replace("[", "(").replace("]", ")").split())
-    first, *more = f"{note}{message.text}".splitlines() or [""]
-    return "\n".join((f"[{name}]: {first}", *(INDENT + line for line in more)))
+    return f"[{name}]: {indented(f'{note}{message.text}')}"
 
 
 def _end_of(message: MessageView, human: str, room: int) -> tuple[str, int]:
