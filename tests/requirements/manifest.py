@@ -2599,6 +2599,7 @@ TALKING_TO_EACH = (
             "mirrors/inbox_file/test_teammates.py": [
                 "test_a_teammate_is_written_to_in_its_own_inbox_and_has_read_what_is_gone",
                 "test_what_nobody_reads_in_time_goes_through_the_lead_once",
+                "test_the_namesake_of_a_retired_agent_does_not_find_its_messages",
                 "test_what_was_said_to_a_sleeping_agent_goes_through_the_lead_when_it_is_awake_"
                 "and_does_not_read",
                 "test_what_is_not_the_file_of_a_team_is_no_team",

@@ -3,7 +3,7 @@
 from typing import Final
 
 from muster.machines.attachments import stored_path
-from muster.machines.speech import indented
+from muster.machines.turns.speech import indented
 from muster.machines.vocabulary import AttachedFile
 from muster.views.answers.messages import HandedMessage, MessageKind
 from muster.views.quotes import shortened

@@ -154,3 +154,14 @@ def test_a_retired_agent_is_found_by_its_name_until_another_one_takes_it() -> No
     assert retired_as(scene.team, "nobody") is None
     scene.connected("Lyra")
     assert retired_as(scene.team, "Lyra") is None
+
+
+def test_a_namesake_that_is_born_has_a_folder_of_its_own() -> None:
+    """The output of the retired agent is not the namesake's."""
+    scene = left()
+    summon(scene)
+    scene.do(register(NEXT, "Lyra", at(scene, LEAD_SEAT).session, soul="another"))
+    assert (at(scene).folder_name, at(scene, NEXT).folder_name) == ("Lyra", f"Lyra~{NEXT}")
+    scene.do(status(session=at(scene, LEAD_SEAT).session))
+    scene.do(register(NEXT, "Lyra", at(scene, LEAD_SEAT).session))  # it registers again to wake
+    assert at(scene, NEXT).folder_name == f"Lyra~{NEXT}"

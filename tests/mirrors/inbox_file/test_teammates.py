@@ -10,7 +10,14 @@ from typing import Any
 
 import pytest
 
-from muster.machines.commands import EnrollAgent, RegisterAgent, ReportSessionStarted, ReportStatus
+from muster.machines.commands import (
+    EnrollAgent,
+    RegisterAgent,
+    ReportSessionStarted,
+    ReportStatus,
+    RestoreAgent,
+    RetireAgent,
+)
 from muster.machines.events import MessageRouted
 from muster.machines.ids import LEAD_SEAT, SeatId, SessionId
 from muster.machines.vocabulary import Authority, DeliveryWay, Profile, RunMode, StatusEntry
@@ -168,6 +175,38 @@ def test_what_was_said_to_a_sleeping_agent_goes_through_the_lead_when_it_is_awak
         assert await desk.to_lead() == ["[ROUTE TO AGENT: Lyra]\nsaid in the night"]
 
     run(story())
+
+
+def test_the_namesake_of_a_retired_agent_does_not_find_its_messages(
+    desk: Desk, tmp_path: Path
+) -> None:
+    """They move to a file of their own, also after a crash, and back when the agent is back."""
+
+    async def story() -> None:
+        aside = desk.folder / "lyra~0.json"
+        async with led(desk, tmp_path) as lead:
+            await lead.reports()
+            private = await desk.say("Lyra", "for your eyes")
+            await desk.until(lambda: desk.agent("Lyra").delivered == private)
+            kept = desk.path("Lyra").read_bytes()
+            await desk.dispatcher.send(RetireAgent(seat=SeatId(0)), actor=HUMAN)
+            await desk.until(lambda: not desk.items("Lyra"))
+            await desk.until(lambda: "for your eyes" in texts(aside))
+        desk.path("Lyra").write_bytes(kept)  # as if muster had been killed before it moved them
+        async with desk.followed():
+            await desk.until(lambda: not desk.items("Lyra"))
+            await desk.dispatcher.send(RestoreAgent(seat=SeatId(0)), actor=HUMAN)
+            await desk.until(lambda: desk.texts("Lyra") == ["for your eyes"])
+            await desk.until(lambda: texts(aside) == [])
+
+    run(story())
+
+
+def texts(path: Path) -> list[str]:
+    try:
+        return [each["text"] for each in json.loads(path.read_bytes())]
+    except (OSError, ValueError):
+        return []
 
 
 @pytest.mark.parametrize(

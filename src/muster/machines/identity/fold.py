@@ -110,10 +110,11 @@ def agent_registered(team: Team, event: Event, fact: e.AgentRegistered) -> Team:
     agent = team.agents.get(seat) or Agent(
         seat=seat, authority=Authority.LEAD, run=initial_run(Authority.LEAD)
     )
+    folder = _free_folder(team, profile.name, seat)
     agent = replace(
         agent,
         name=profile.name,
-        folder=fact.folder or agent.folder,
+        folder=fact.folder or agent.folder or ("" if agent.name else folder),
         color=profile.color or agent.color,
         color_name=profile.color_name or agent.color_name,
         gender=profile.gender or agent.gender,

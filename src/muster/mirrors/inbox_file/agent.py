@@ -20,8 +20,8 @@ from muster.limits import FILE_RACE_SECONDS, INBOX_READ_SECONDS
 from muster.machines.commands import DeliverMessages, MarkRead, RouteMessage, SendMessage
 from muster.machines.events import Event, UserMessage
 from muster.machines.ids import SeatId
-from muster.machines.speech import indented
 from muster.machines.state import Agent
+from muster.machines.turns.speech import indented
 from muster.machines.vocabulary import Authority, DeliveryWay
 from muster.mirrors.inbox_file.format import (
     Entry,

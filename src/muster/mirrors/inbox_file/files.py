@@ -24,7 +24,7 @@ from muster.machines.ids import SeatId, name_key
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import Authority
 from muster.mirrors.inbox_file.agent import AgentInbox
-from muster.mirrors.inbox_file.format import inbox_path
+from muster.mirrors.inbox_file.format import inbox_path, retired_path
 from muster.mirrors.inbox_file.human import HumanInbox
 from muster.mirrors.inbox_file.link import InboxFile, uses_inbox_file
 from muster.mirrors.inbox_file.teammates import teammate_inboxes
@@ -38,6 +38,8 @@ _COMING: Final = frozenset(
         "agent_configured",
         "agent_registered",
         "agent_renamed",
+        "agent_restored",
+        "agent_retired",
         "documents_imported",
     }
 )
@@ -124,17 +126,29 @@ class InboxFiles:
             await self._came.wait()
 
     def _desk(self, agent: Agent, name: str) -> AgentInbox:
-        native = self._teammates.get(name_key(name)) if agent.authority is Authority.LEAD else None
-        desk, path = self._desks.get(agent.seat), native or inbox_path(self._folder, name)
+        led = agent.authority is Authority.LEAD and not agent.retired
+        native = self._teammates.get(name_key(name)) if led else None
+        desk, path = self._desks.get(agent.seat), native or self._own_path(agent, name)
         if desk is None or desk.file.path != path:
-            former = None if desk is None else desk.file
-            if former is not None:  # the agent has another name now, and another file
+            former = self._left_behind(agent, name) if desk is None else desk.file
+            if desk is not None:  # the agent has another name now, and another file
                 self._following.pop(agent.seat).cancel()
             file = InboxFile(self._dispatcher, self._clock, path, agent.seat)
             desk = AgentInbox(file, self._store, agent.seat, former, of_teammate=native is not None)
             self._desks[agent.seat] = desk
             self._following[agent.seat] = self._start(desk)
         return desk
+
+    def _own_path(self, agent: Agent, name: str) -> Path:
+        if agent.retired:
+            return retired_path(self._folder, name, agent.seat)
+        return inbox_path(self._folder, name)
+
+    def _left_behind(self, agent: Agent, name: str) -> InboxFile | None:
+        """The file from which a retired agent's messages are to be moved, after a crash."""
+        if not agent.retired:
+            return None
+        return InboxFile(self._dispatcher, self._clock, inbox_path(self._folder, name), agent.seat)
 
     def _start(self, end: AgentInbox | HumanInbox) -> asyncio.Task[None]:
         assert self._watching is not None  # nobody comes here before `_follow`

@@ -22,6 +22,7 @@ from typing import Final, NamedTuple, cast
 
 from muster.home.file_lock import FileLock, lock_beside
 from muster.limits import FILE_NAME_BYTES_MAX, INBOX_BYTES_MAX
+from muster.machines.ids import SeatId
 from muster.machines.names import check_plain
 from muster.mirrors import exchange as files
 from muster.mirrors.exchange import DisplacedFile, FileRules
@@ -54,6 +55,12 @@ def inbox_path(folder: Path, name: str) -> Path:
         whole = hashlib.sha256(stem.encode()).hexdigest()[:16]
         stem = f"{stem[: FILE_NAME_BYTES_MAX // 8]}-{whole}"
     return folder / f"{stem}.json"
+
+
+def retired_path(folder: Path, name: str, seat: SeatId) -> Path:
+    """The inbox of a retired agent, whose name another one may take: no name has a `~`."""
+    inbox = inbox_path(folder, name)
+    return inbox.with_name(f"{inbox.stem}~{seat}.json")
 
 
 def new_entry(*, sender: str, text: str, at: datetime, seq: int) -> Entry:

@@ -19,8 +19,8 @@ from muster.limits import DIGEST_MESSAGES_MAX, HEARD_MESSAGES_MAX, TRANSCRIPT_BY
 from muster.machines.documents import MessageCopy
 from muster.machines.events import AgentMessage, Event, MessageImported, UserMessage
 from muster.machines.ids import LEAD_SEAT, name_key
-from muster.machines.speech import indented
 from muster.machines.state import Agent, Team
+from muster.machines.turns.speech import indented
 from muster.store.base import EventStore, LogFilter, Stored
 from muster.store.codec import decode
 from muster.views.access import ShowEvent, show_all, shown_events
