@@ -241,7 +241,7 @@ function vacant(place) {
   const error = h("p", { class: "error", role: "alert", hidden: true });
   const button = h("button", {
     type: "button",
-    class: "act",
+    class: "quiet",
     data: { acts: "" },
     text: "Summon an agent here",
     "aria-label": `Summon an agent to place ${place}`,
