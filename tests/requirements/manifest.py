@@ -3011,6 +3011,24 @@ CLAUDE = (
                 "test_an_answer_that_was_cut_off_is_told_whole",
                 "test_an_agent_of_the_settings_wakes_without_a_claim_that_it_chose_its_name",
             ],
+            "acceptance/claude/test_by_hand.py": [
+                "test_a_terminal_is_an_agent_that_is_messaged_kept_and_gone_when_it_ends",
+            ],
+            "claude_plugin/by_hand/test_sessions.py": [
+                "test_it_comes_works_asks_stops_and_goes",
+                "test_a_message_is_handed_over_with_the_next_prompt_and_answered",
+                "test_a_message_in_the_middle_of_work_lets_it_go_on_when_it_stops",
+                "test_a_process_that_is_gone_is_noticed_and_one_that_lives_stays",
+                "test_its_usage_comes_from_its_transcripts_and_is_exact_at_the_end",
+                "test_a_session_with_a_soul_is_told_of_it_and_a_disabled_one_is_left_alone",
+            ],
+            "machines/identity/test_hands.py": [
+                "test_a_conversation_comes_back_to_its_seat_and_so_does_its_process",
+                "test_another_conversation_takes_a_seat_only_if_nobody_needs_it",
+                "test_its_work_is_told_and_its_usage_counted_once",
+                "test_muster_neither_starts_nor_stops_it_and_grants_it_no_turns",
+                "test_a_kept_session_gets_a_name_and_a_soul_at_once_or_not_at_all",
+            ],
             "runtimes/test_prompted.py": ["test_a_prompt_that_waits_can_be_taken_back"],
             "machines/turns/test_unanswered.py": [
                 "test_an_unanswered_message_is_handed_to_the_next_session_once",

@@ -159,10 +159,12 @@ ROOMS: dict[str, Room] = {
             "muster.confine",
             "muster.delegation",
             "muster.identity",
+            "muster.inbox",
             "muster.permissions",
             "muster.sessions",
             "muster.settings",
             "muster.team",
+            "muster.views",
         ),
         "hooks are answered from the open team",
     ),
@@ -270,9 +272,17 @@ DOORS = (
         "the tools that a model is told of are the session's own list",
     ),
     Door(
-        ("muster.runtimes.claude.program", "muster.runtimes.claude.starting"),
-        ("muster.claude_plugin.copying", "muster.routing.agent_files"),
-        "Claude Code is given the plugin, and subagents from the same files as agents",
+        (
+            "muster.runtimes.claude.program",
+            "muster.runtimes.claude.spent",
+            "muster.runtimes.claude.starting",
+        ),
+        (
+            "muster.claude_plugin.copying",
+            "muster.claude_plugin.prices",
+            "muster.routing.agent_files",
+        ),
+        "Claude Code is given the plugin, subagents from the same files as agents, and one price",
     ),
     Door(
         ("muster.delegation.visiting",),

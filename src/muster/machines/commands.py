@@ -15,6 +15,7 @@ from muster.machines.policies import RunPolicy
 from muster.machines.state import TurnState
 from muster.machines.vocabulary import (
     NO_LIMIT,
+    NOTHING_USED,
     Activity,
     Allowance,
     ApprovalScope,
@@ -25,6 +26,7 @@ from muster.machines.vocabulary import (
     DelegationMode,
     DeliveryWay,
     FileChange,
+    HandState,
     InterruptMode,
     Outcome,
     Placeholder,
@@ -200,6 +202,42 @@ class DisconnectAgent(Command, frozen=True, kw_only=True):
 
     seat: SeatId
     reason: str
+
+
+class AdoptSession(Command, frozen=True, kw_only=True):
+    """A program that a person runs by hand is here, as its hooks show."""
+
+    conversation: str
+    folder: str
+    model: str = ""
+    pid: int = 0
+    started: str = ""
+    counted: Usage = NOTHING_USED
+    """The usage of the conversation before muster saw it, which is charged to nobody."""
+
+
+class ReportHand(Command, frozen=True, kw_only=True):
+    """A hook of a program that a person runs tells what it does, and what it has used."""
+
+    seat: SeatId
+    state: HandState | None = None
+    """None where that did not change."""
+
+    about: str = ""
+    model: str = ""
+    counted: Usage | None = None
+    """All usage of its conversation; None where that is not known."""
+
+
+class KeepHand(Command, frozen=True, kw_only=True):
+    """Give a session that a person runs its seat for good: no other conversation takes it."""
+
+    seat: SeatId
+    name: str = ""
+    """The name that it gets; without one it keeps its own."""
+
+    soul: str = ""
+    """The soul that it gets, if any."""
 
 
 class WakeAgents(Command, frozen=True, kw_only=True):

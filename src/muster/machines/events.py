@@ -16,6 +16,7 @@ from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.policies import RunPolicy
 from muster.machines.vocabulary import (
     NO_LIMIT,
+    NOTHING_USED,
     Activity,
     Allowance,
     Answered,
@@ -27,6 +28,7 @@ from muster.machines.vocabulary import (
     DelegationMode,
     DeliveryWay,
     FileChange,
+    HandState,
     InterruptMode,
     Limit,
     Machine,
@@ -232,6 +234,42 @@ class AgentRegistered(Fact, frozen=True, kw_only=True):
     session: SessionId | None = None
     folder: str = ""
     """The folder of the session in which it was born; it stays the agent's."""
+
+
+class SessionAdopted(Fact, frozen=True, kw_only=True):
+    """A program that a person runs by hand is seen in a seat."""
+
+    seat: SeatId
+    conversation: str
+    folder: str
+    model: str = ""
+    pid: int = 0
+    started: str = ""
+    counted: Usage = NOTHING_USED
+    """The usage of the conversation before muster saw it."""
+
+
+class HandReported(Fact, frozen=True, kw_only=True):
+    """A program that a person runs does something else, or has used more."""
+
+    seat: SeatId
+    state: HandState
+    about: str = ""
+    model: str = ""
+    counted: Usage = NOTHING_USED
+    """All usage of its conversation."""
+
+    usage: Usage = NOTHING_USED
+    """The usage since the last report."""
+
+    refund_usd: float = 0.0
+    """How much the earlier reports were too expensive: a price is an estimate until the end."""
+
+
+class HandKept(Fact, frozen=True, kw_only=True):
+    """A person has given a program that people run its seat for good."""
+
+    seat: SeatId
 
 
 class AgentHosted(Fact, frozen=True, kw_only=True):

@@ -32,6 +32,7 @@ from muster.machines.vocabulary import (
     DelegationMode,
     DeliveryWay,
     FaceVariant,
+    HandState,
     Limit,
     Phase,
     Ranked,
@@ -283,6 +284,32 @@ class RoutedMessage(Record, frozen=True, kw_only=True):
     way: DeliveryWay
 
 
+class HandSession(Record, frozen=True, kw_only=True):
+    """A program that a person runs: muster sees it, and neither starts nor ends it."""
+
+    conversation: str
+    """The program's own id of its conversation; a resumed one comes back to its seat."""
+
+    folder: str
+    pid: int = 0
+    started: str = ""
+    """The kernel's start time of the process: another process with that number is not it."""
+
+    model: str = ""
+    state: HandState = HandState.IDLE
+    about: str = ""
+    """Its question, while it asks."""
+
+    since: datetime | None = None
+    """The time since which it is in this state."""
+
+    counted: Usage = Usage()
+    """The usage of the conversation that the agent was charged with."""
+
+    kept: bool = False
+    """Whether a person has given it this seat; another conversation never takes it."""
+
+
 class Agent(Record, frozen=True, kw_only=True):
     """An agent in its seat."""
 
@@ -324,6 +351,9 @@ class Agent(Record, frozen=True, kw_only=True):
     """The number of its next note."""
 
     last_wake: Wake | None = None
+    hand: HandSession | None = None
+    """The program that a person runs by hand, which this agent is."""
+
     hosted: bool = False
     """Whether it belongs to a lead, and muster runs it in a session of its own."""
 

@@ -32,6 +32,14 @@ NAMED_BY_SETTINGS: Final = (Authority.MUSTER, Authority.FILE)
 """Agents of these authorities are run as the settings say."""
 
 
+class HandState(StrEnum):
+    """The state of a session that a person runs."""
+
+    IDLE = "idle"  # waits for a prompt
+    WORKING = "working"
+    ASKING = "asking"  # waits for an answer in its terminal
+
+
 class Status(StrEnum):
     """Identity: who is it, and is it here. `NONE` is a seat that was never prepared."""
 

@@ -61,6 +61,8 @@ class TeamSettings(msgspec.Struct, frozen=True, kw_only=True):
         Rule("Folder of the inbox files, beside the home; empty means `inboxes` in the home."),
     ] = ""
 
+    by_hand: Annotated[bool, Rule("Whether Claude Codes run by hand are listed as agents.")] = True
+
     def inboxes_beside(self, home: Path) -> Path:
         """The folder of the inbox files; in the home by default."""
         if not self.inboxes:

@@ -26,6 +26,7 @@ from muster.views.answers.agents import (
 from muster.views.answers.channels import ChannelView, TeamView
 from muster.views.channels import approvals_of, channel_state, usage_or_nothing
 from muster.views.run.badges import badge_of
+from muster.views.run.by_hand import by_hand
 from muster.views.run.running import (
     last_failure,
     last_wake,
@@ -134,6 +135,7 @@ def view_agent(team: Team, agent: Agent, now: datetime, *, whole: bool = False) 
         hatch_until=agent.hatch_until,
         waking_until=agent.waking_until if is_being_woken(agent, now) else None,
         last_wake=last_wake(agent),
+        by_hand=by_hand(agent),
         document=document_of(agent) if whole else None,
     )
 

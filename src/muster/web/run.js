@@ -11,6 +11,7 @@ const REQUESTS = {
   restart: (agent, { now }) =>
     post(path`/api/agents/${agent.id}/restart`, { note: "restarted in Mission Control", now }),
   interrupt: (agent) => post(path`/api/agents/${agent.id}/interrupt`),
+  keep: (agent) => post(path`/api/agents/${agent.id}/adopt`),
   retry: (agent) => post(path`/api/agents/${agent.id}/retry`),
   summon: ({ seat }) => post("/api/agents/summon", { seats: [seat] }),
   enable: (agent) => post(path`/api/agents/${agent.id}/enable`),

@@ -28,6 +28,7 @@ from muster.machines.vocabulary import (
     DelegationMode,
     DeliveryWay,
     FileChange,
+    HandState,
     Outcome,
     Remark,
     RestartPolicy,
@@ -245,6 +246,9 @@ def _about(seat: SeatId) -> Iterator[Command]:
     yield c.IssueToken(token_id="t", role=e.Role.AGENT, digest="d", seat=seat)
     yield c.ConnectAgent(seat=seat)
     yield c.DisconnectAgent(seat=seat, reason="left")
+    yield c.AdoptSession(conversation=f"c-{seat}", folder="/project", pid=7, started="1")
+    yield c.ReportHand(seat=seat, state=HandState.WORKING, about="the plan")
+    yield c.KeepHand(seat=seat)
     yield c.DisableAgent(seat=seat)
     yield c.EnableAgent(seat=seat)
     yield c.Remember(seat=seat, text="the plan")

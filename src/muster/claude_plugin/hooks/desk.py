@@ -13,9 +13,11 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, Self
 
+from muster.claude_plugin.by_hand.sessions import HandSessions
 from muster.claude_plugin.hooks import answers, events
+from muster.claude_plugin.hooks.asked import AskedHook, HookCaller
 from muster.claude_plugin.hooks.calls import (
     POLICY_EVENT,
     RECORD_EVENT,
@@ -25,13 +27,13 @@ from muster.claude_plugin.hooks.calls import (
     HookAnswer,
     HookCall,
 )
+from muster.claude_plugin.hooks.confining import confined_answer
 from muster.claude_plugin.hooks.events import is_input, text_of
 from muster.claude_plugin.hooks.peers import Subagents
 from muster.claude_plugin.hooks.places import OpenSession, Places, PolicyCache
-from muster.confine.session import confinement
 from muster.delegation.following import transcript
 from muster.delegation.following.owner import Keeper
-from muster.delegation.following.record import REASON_CHARS, Following
+from muster.delegation.following.record import REASON_CHARS
 from muster.delegation.own_files import is_own
 from muster.delegation.visiting import keeper_of, team_in
 from muster.errors import Refused
@@ -67,32 +69,6 @@ REMINDER: Final = (
 log = logging.getLogger(__name__)
 
 
-class HookCaller(NamedTuple):
-    """The caller of a hook."""
-
-    known: bool = True
-    agent: Agent | None = None
-    """The agent of the seat; None where a person runs the program."""
-
-    @property
-    def leads(self) -> bool:
-        """Whether the program itself, apart from its subagents, is MAIN."""
-        return self.agent is None or self.agent.seat == LEAD_SEAT
-
-
-class _Asked(NamedTuple):
-    """A hook that is being answered: the call, its caller, and its session."""
-
-    call: HookCall
-    caller: HookCaller
-    place: OpenSession | None
-
-    @property
-    def followed(self) -> Following | None:
-        """The recorder of its conversations; None if the caller leads none."""
-        return self.place.following if self.place is not None and self.caller.leads else None
-
-
 class HookDesk:
     """Answers hooks."""
 
@@ -106,11 +82,12 @@ class HookDesk:
         self._human = human
         self._muster = muster
         self._subagents = Subagents()
+        self._hands = None if muster is None else HandSessions(muster)
         self._recording: set[asyncio.Task[str | None]] = set()
         """Records that are being written, some of them after their hook was answered."""
 
         # Each handler takes the call of one kind of hook.
-        self._answers: Final[dict[str, Callable[[_Asked], Awaitable[HookAnswer]]]] = {
+        self._answers: Final[dict[str, Callable[[AskedHook], Awaitable[HookAnswer]]]] = {
             POLICY_EVENT: self._tool_use,
             RECORD_EVENT: self._tool_done,
             REQUEST_EVENT: self._permission_request,
@@ -120,6 +97,7 @@ class HookDesk:
             "Stop": self._stop,
             "SessionStart": self._session_start,
             "SessionEnd": self._session_end,
+            "Notification": self._notification,
         }
 
     @classmethod
@@ -143,7 +121,12 @@ class HookDesk:
             if call.event == POLICY_EVENT:
                 return answers.deny("The session that this token belongs to is over.")
             return answers.NOTHING
-        return await respond(_Asked(call, caller, self._places.of(call.project)))
+        return await respond(AskedHook(call, caller, self._places.of(call.project)))
+
+    async def run(self) -> None:
+        """Look after the sessions that people run by hand, for ever."""
+        if self._hands is not None:
+            await self._hands.run()
 
     async def finish(self) -> None:
         """Wait, with a timeout, for records that are still being written."""
@@ -167,15 +150,23 @@ class HookDesk:
             return HookCaller(known=False)
         return HookCaller(agent=None if found.seat is None else team.agents[found.seat])
 
-    async def _keeper(self, asked: _Asked, hook: events.Hook) -> Keeper:
+    async def _keeper(self, asked: AskedHook, hook: events.Hook) -> Keeper:
         return await asyncio.to_thread(keeper_of, hook.session_id, asked.call.pid)
+
+    def _hand(self, asked: AskedHook) -> HandSessions | None:
+        """The sessions of people, if the hook comes from one of them."""
+        return self._hands if asked.caller.agent is None else None
 
     # ── policy ────────────────────────────────────────────────────────────────────────────────────
 
-    async def _tool_use(self, asked: _Asked) -> HookAnswer:
-        if asked.place is None and asked.caller.agent is None:
+    async def _tool_use(self, asked: AskedHook) -> HookAnswer:
+        hands = self._hand(asked)
+        is_asking = hands is not None and hands.is_any_asking
+        if asked.place is None and asked.caller.agent is None and not is_asking:
             return answers.NOTHING
         hook = events.read(asked.call.data, events.ToolUseHook)
+        if hands is not None and is_asking:
+            await hands.goes_on(hook)
         if asked.caller.agent is not None:
             past_muster = await self._past_muster(asked.caller.agent, hook)
             if past_muster:
@@ -194,7 +185,7 @@ class HookDesk:
         return refusal
 
     async def _in_session(
-        self, asked: _Asked, place: OpenSession, hook: events.ToolUseHook
+        self, asked: AskedHook, place: OpenSession, hook: events.ToolUseHook
     ) -> HookAnswer:
         """Apply the policy of an open delegation session."""
         if asked.caller.agent is not None and hook.tool_name.startswith(OWN_TOOLS):
@@ -210,11 +201,11 @@ class HookDesk:
                     return answers.deny(f"Denied: {stranger}")
                 await self._record(self._task(asked, hook))
                 return answers.context(POLICY_EVENT, "", events.handover(hook))
-            return await asyncio.to_thread(_confined, place.root, hook, verdict)
+            return await asyncio.to_thread(confined_answer, place.root, hook, verdict)
         agent = await self._record(self._denial(asked, hook, verdict))
         return answers.deny(f"Denied: {verdict.with_remedy(agent)[:REASON_CHARS]}")
 
-    async def _stranger(self, asked: _Asked, hook: events.ToolUseHook) -> str:
+    async def _stranger(self, asked: AskedHook, hook: events.ToolUseHook) -> str:
         """The reason to deny MAIN a subagent that is no agent of the session, or an empty text.
 
         If the session's log cannot be read in time, only Claude Code's own kinds are denied.
@@ -227,13 +218,13 @@ class HookDesk:
             return f"{name or 'A subagent without a type'} is no agent of this session."
         return reason or ""
 
-    async def _refusal(self, asked: _Asked, hook: events.ToolUseHook, name: str) -> str:
+    async def _refusal(self, asked: AskedHook, hook: events.ToolUseHook, name: str) -> str:
         assert asked.followed is not None
         return await asked.followed.refusal_of(
             name, events.whole(text_of(hook.tool_input, "prompt"))
         )
 
-    async def _permission_request(self, asked: _Asked) -> HookAnswer:
+    async def _permission_request(self, asked: AskedHook) -> HookAnswer:
         """Allow what a state of the session may write in the session's own folders."""
         hook = events.read(asked.call.data, events.PermissionRequestHook)
         place = asked.place
@@ -253,7 +244,7 @@ class HookDesk:
         seat = team.names.get(name_key(events.whole(text_of(hook.tool_input, "subagent_type"))))
         return None if seat is None else stopped_by_a_person(team.agents[seat])
 
-    async def _judged(self, asked: _Asked, hook: events.ToolUseHook, policy: Policy) -> Verdict:
+    async def _judged(self, asked: AskedHook, hook: events.ToolUseHook, policy: Policy) -> Verdict:
         """Judge a call; a large one in a thread."""
         caller = asked.caller
         agent = None if caller.agent is None or caller.leads else caller.agent.id
@@ -283,7 +274,7 @@ class HookDesk:
             log.warning("a hook is not on record: %s", error, extra={"action": "hook_failed"})
 
     async def _denial(
-        self, asked: _Asked, hook: events.ToolUseHook, verdict: Verdict
+        self, asked: AskedHook, hook: events.ToolUseHook, verdict: Verdict
     ) -> str | None:
         """Record a denial; for MAIN, return the agent to delegate to."""
         if asked.followed is not None:
@@ -299,7 +290,7 @@ class HookDesk:
         warning = LogWarning(text=events.whole(text[:REASON_CHARS]), seat=agent.seat)
         await self._muster.dispatcher.send(warning, actor=MUSTER)
 
-    async def _task(self, asked: _Asked, hook: events.ToolUseHook) -> None:
+    async def _task(self, asked: AskedHook, hook: events.ToolUseHook) -> None:
         """Record a task that MAIN gives to a subagent."""
         to = events.whole(text_of(hook.tool_input, "subagent_type")) or "general-purpose"
         told = (
@@ -313,21 +304,23 @@ class HookDesk:
 
     # ── conversations ─────────────────────────────────────────────────────────────────────────────
 
-    async def _prompt(self, asked: _Asked) -> HookAnswer:
+    async def _prompt(self, asked: AskedHook) -> HookAnswer:
         hook = events.read(asked.call.data, events.PromptHook)
         text, agent = events.whole(hook.prompt), asked.caller.agent
         if agent is not None and self._muster is not None:  # muster itself prompts this program
             text = self._muster.prompter.human_text_in(agent.seat, text)
-        if asked.followed is None or not is_input(text):
-            return answers.NOTHING
-        keeper = await self._keeper(asked, hook)
-        seat = None if agent is None else agent.seat
-        told = await asked.followed.open(
-            text, keeper, self._human, seat=seat, began=asked.call.began
-        )
-        return answers.context("UserPromptSubmit", told)
+        hands = self._hand(asked)
+        messages = "" if hands is None else await hands.prompted(asked.call, hook)
+        told = ""
+        if asked.followed is not None and is_input(text):
+            keeper = await self._keeper(asked, hook)
+            seat = None if agent is None else agent.seat
+            told = await asked.followed.open(
+                text, keeper, self._human, seat=seat, began=asked.call.began
+            )
+        return answers.context("UserPromptSubmit", "\n\n".join(filter(None, (told, messages))))
 
-    async def _subagent_start(self, asked: _Asked) -> HookAnswer:
+    async def _subagent_start(self, asked: AskedHook) -> HookAnswer:
         hook = events.read(asked.call.data, events.SubagentStartHook)
         self._subagents.add(hook.session_id, hook.subagent)
         if asked.followed is None:
@@ -337,7 +330,7 @@ class HookDesk:
         told = await asked.followed.started(keeper, agent, hook.subagent)
         return answers.context("SubagentStart", told)
 
-    async def _subagent_stop(self, asked: _Asked) -> HookAnswer:
+    async def _subagent_stop(self, asked: AskedHook) -> HookAnswer:
         hook = events.read(asked.call.data, events.SubagentStopHook)
         if asked.followed is not None:
             keeper, agent = await self._keeper(asked, hook), events.whole(hook.agent_type)
@@ -349,7 +342,7 @@ class HookDesk:
             return answers.context("SubagentStop", "", shown)
         return answers.NOTHING
 
-    async def _tool_done(self, asked: _Asked) -> HookAnswer:
+    async def _tool_done(self, asked: AskedHook) -> HookAnswer:
         hook = events.read(asked.call.data, events.ToolDoneHook)
         path = text_of(hook.tool_input, "file_path") or text_of(hook.tool_input, "notebook_path")
         if asked.followed is None or not path or "\0" in path:
@@ -364,12 +357,16 @@ class HookDesk:
         )
         return answers.NOTHING
 
-    async def _stop(self, asked: _Asked) -> HookAnswer:
+    async def _stop(self, asked: AskedHook) -> HookAnswer:
         hook = events.read(asked.call.data, events.StopHook)
         if asked.caller.agent is not None and not hook.stop_hook_active:
             channel = self._turn_of(asked.caller.agent)
             if channel:
                 return answers.go_on(REMINDER.format(channel=channel))
+        hands = self._hand(asked)
+        messages = "" if hands is None else await hands.stopped(asked.call, hook)
+        if messages:
+            return answers.go_on(messages)
         if asked.followed is not None:
             answer = events.whole(hook.last_assistant_message)
             keeper, began = await self._keeper(asked, hook), asked.call.began
@@ -393,9 +390,11 @@ class HookDesk:
 
     # ── sessions of the program ───────────────────────────────────────────────────────────────────
 
-    async def _session_start(self, asked: _Asked) -> HookAnswer:
+    async def _session_start(self, asked: AskedHook) -> HookAnswer:
         hook = events.read(asked.call.data, events.SessionStartHook)
-        parts = [await self._soul(asked, hook.source)]
+        hands = self._hand(asked)
+        own = None if hands is None else await hands.seen(asked.call, hook, hook.model)
+        parts = [await self._soul(asked, hook.source, own)]
         if asked.followed is not None:
             if hook.source != "compact":  # it comes in the middle of a conversation
                 why = "the program that led it was started anew"
@@ -403,11 +402,13 @@ class HookDesk:
             parts.append(await asked.followed.state())
         return answers.context("SessionStart", "\n\n".join(each for each in parts if each))
 
-    async def _soul(self, asked: _Asked, source: str) -> str:
+    async def _soul(self, asked: AskedHook, source: str, own: Agent | None) -> str:
         """The soul, for a seat's program that lost its context, and for a person's that is the
-        lead."""
+        lead, or has a soul of its own."""
         agent = asked.caller.agent
-        if agent is None:
+        if agent is None and own is not None and own.soul:
+            agent = own
+        elif agent is None:
             team = await self._team()
             agent = None if team is None else team.agents.get(LEAD_SEAT)
         elif source not in ("resume", "compact"):
@@ -421,27 +422,19 @@ class HookDesk:
             return self._muster.team
         return await asyncio.to_thread(team_in, self._home)
 
-    async def _session_end(self, asked: _Asked) -> HookAnswer:
+    async def _session_end(self, asked: AskedHook) -> HookAnswer:
         hook = events.read(asked.call.data, events.SessionEndHook)
         self._subagents.forget(hook.session_id)
+        hands = self._hand(asked)
+        if hands is not None:
+            await hands.ended(asked.call, hook)
         if asked.followed is not None:
             why = "the program that led it has ended"
             await asked.followed.left(await self._keeper(asked, hook), why)
         return answers.NOTHING
 
-
-def _confined(root: Path, hook: events.ToolUseHook, verdict: Verdict) -> HookAnswer:
-    """Let a judged line run confined; a line of a state without restrictions runs as it is."""
-    grants = verdict.grants
-    if grants is None or grants.moves_only:
+    async def _notification(self, asked: AskedHook) -> HookAnswer:
+        hands = self._hand(asked)
+        if hands is not None:
+            await hands.asks(asked.call, events.read(asked.call.data, events.NotificationHook))
         return answers.NOTHING
-    confined = confinement(str(root))
-    if confined is None:
-        return answers.NOTHING
-    line = confined.wrapped(
-        text_of(hook.tool_input, "command"),
-        files=grants.files,
-        folders=grants.folders,
-        network=grants.network,
-    )
-    return answers.allow({**hook.tool_input, "command": line})

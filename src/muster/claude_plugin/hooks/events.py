@@ -17,6 +17,9 @@ BACKGROUND_MAX: Final = 1000
 """Background tasks that are read; more are ignored."""
 
 
+QUIET: Final = ("idle_prompt", "auth_success")
+"""Kinds of notifications that are no question."""
+
 _INJECTED: Final = ("<task-notification>", "<agent-message", "<teammate-message")
 """Prefixes of inputs that Claude Code generates itself."""
 
@@ -107,10 +110,23 @@ class StopHook(Hook, frozen=True, kw_only=True):
         ]
 
 
+class NotificationHook(Hook, frozen=True, kw_only=True):
+    """Notification: Claude Code wants its user to look."""
+
+    message: str = ""
+    notification_type: str = ""
+
+    @property
+    def is_question(self) -> bool:
+        """Whether it waits for an answer, and not only for the next prompt."""
+        return self.notification_type not in QUIET and bool(self.message)
+
+
 class SessionStartHook(Hook, frozen=True, kw_only=True):
     """SessionStart: Claude Code starts, resumes, or has compacted its context."""
 
     source: str = "startup"
+    model: str = ""
 
 
 class SessionEndHook(Hook, frozen=True, kw_only=True):

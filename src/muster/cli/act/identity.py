@@ -1,4 +1,4 @@
-"""`muster summon`, `wake` and `sleep`.
+"""`muster summon`, `wake`, `sleep` and `adopt`.
 
 A verb sends the request and returns; `muster agents` shows the result.
 """
@@ -11,6 +11,7 @@ import click
 from muster.cli.acting import print_json, server
 from muster.cli.options import Function, home_option, json_option
 from muster.cli.render import clean, count
+from muster.client.by_hand import adopt as adopt_request
 from muster.limits import SEAT_MAX
 from muster.machines.state import Status
 from muster.views.answers.agents import AgentList, AgentView, Called
@@ -112,3 +113,28 @@ def _stopped(found: AgentList) -> Sequence[AgentView]:
 
 def _listed(agents: Sequence[AgentView]) -> str:
     return clean(", ".join(agent.label for agent in agents))
+
+
+@click.command()
+@home_option
+@json_option("Print the event number as JSON.")
+@click.option("--name", "new_name", help="The name that it gets.")
+@click.option(
+    "--soul",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="A file with the soul that it gets.",
+)
+@click.argument("agent", metavar="AGENT")
+def adopt(home: Path, as_json: bool, new_name: str | None, soul: Path | None, agent: str) -> None:
+    """Give AGENT, a Claude Code that you run by hand, its seat for good.
+
+    Only its own conversation comes back to this seat. Without this, another Claude Code takes the
+    seat after the session has ended.
+    """
+    text = None if soul is None else soul.read_text(encoding="utf-8")
+    with server(home) as client:
+        found = client.ask(adopt_request(agent, new_name, text))
+    if as_json:
+        print_json(found)
+    else:
+        click.echo(f"{clean(new_name or agent)} keeps its seat.")

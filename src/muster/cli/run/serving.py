@@ -55,6 +55,7 @@ async def serving(
     desk = HookDesk.of_team(muster, home, settings)
     async with hooks.serving(home, desk), background() as tasks:
         answering = tasks.create_task(serve_until(stop, server, listener))
+        tasks.create_task(desk.run())
         try:
             await up.wait()
             yield

@@ -13,6 +13,7 @@ from muster.machines.breaker import fold as breaker_fold
 from muster.machines.delegation import fold as delegation_fold
 from muster.machines.events import Event, Fact, StateTransition
 from muster.machines.identity import fold as identity_fold
+from muster.machines.identity import hand_fold
 from muster.machines.ids import name_key
 from muster.machines.kernel import clock
 from muster.machines.keys import remember_key
@@ -119,6 +120,9 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.AgentEnrolled: identity_fold.agent_enrolled,
     e.AgentRegistered: identity_fold.agent_registered,
     e.AgentHosted: identity_fold.agent_hosted,
+    e.SessionAdopted: hand_fold.session_adopted,
+    e.HandReported: hand_fold.hand_reported,
+    e.HandKept: hand_fold.hand_kept,
     e.NoteRemembered: identity_fold.note_remembered,
     e.NoteEdited: identity_fold.note_edited,
     e.NoteForgotten: identity_fold.note_forgotten,

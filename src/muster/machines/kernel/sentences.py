@@ -369,6 +369,9 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.WakeRecorded: lambda f, t: f"{_who(t, f.seat)} was given {handed_over(f.handed)}",
     e.WakeChecked: lambda f, t: f"{_who(t, f.seat)} {CHECKED[f.outcome]}",
     e.SoulEdited: lambda f, t: f"the soul of {_who(t, f.seat)} was edited{_because(f.reason)}",
+    e.SessionAdopted: lambda f, t: f"{_who(t, f.seat)} is run by hand in {f.folder}",
+    e.HandReported: lambda f, t: f"{_who(t, f.seat)} is {f.state}{f.about and f': {f.about}'}",
+    e.HandKept: lambda f, t: f"{_who(t, f.seat)} keeps its seat",
     e.AgentHosted: lambda f, t: f"{_who(t, f.seat)} gets a session of its own",
     e.AgentStatus: lambda f, t: (
         f"the lead reported {len(f.agents)} agents: {_list(t, f.confirmed)}"

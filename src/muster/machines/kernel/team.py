@@ -24,7 +24,7 @@ from muster.machines.delegation import choices
 from muster.machines.delegation import decide as delegation
 from muster.machines.events import Event, Fact
 from muster.machines.identity import decide as identity
-from muster.machines.identity import membership, memory, wakes, waking
+from muster.machines.identity import hands, membership, memory, wakes, waking
 from muster.machines.ids import MUSTER
 from muster.machines.kernel.couplings import follow
 from muster.machines.kernel.fold import evolve
@@ -104,6 +104,9 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.EditNote: memory.edit_note,
     c.ForgetNote: memory.forget_note,
     c.EditSoul: memory.edit_soul,
+    c.AdoptSession: hands.adopt_session,
+    c.ReportHand: hands.report_hand,
+    c.KeepHand: hands.keep_hand,
     c.RecordWake: wakes.record_wake,
     c.AnswerWakeCheck: wakes.answer_wake_check,
     c.EndWakeCheck: wakes.end_wake_check,
@@ -200,6 +203,7 @@ ACTOR_RULES: dict[type[Command], Callable[[Team, Any, str], None]] = {
     c.AnswerApproval: approvals.check_answer,
     c.RetryMessages: unanswered.check_retry,
     c.InterruptWork: run_control.check_interrupt,
+    c.KeepHand: hands.check_keep,
     c.RetireAgent: identity.check_retire,
     c.Remember: memory.check_own,
     c.ForgetNote: memory.check_own,

@@ -23,7 +23,7 @@ from muster.errors import (
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines import spending
-from muster.machines.actors import refuse_agent
+from muster.machines.actors import refuse_agent, refuse_by_hand
 from muster.machines.breaker.burn import burnt, over_rate
 from muster.machines.events import Fact
 from muster.machines.identity.wake_orders import is_being_woken, packed, wake_requested
@@ -76,6 +76,7 @@ def set_desired(team: Team, command: c.SetDesired, now: datetime) -> Iterator[Fa
     if command.now and command.desired in ONE_SHOTS:
         raise Invalid(what="now", why="goes with pause and continuous: one-shots start at once")
     agent = team.agent(command.seat)
+    refuse_by_hand(agent, "start or stop")
     run = agent.run
     if agent.dismissed_until is not None and command.desired is not PAUSE:
         raise Dismissed(name=agent.id)

@@ -22,7 +22,7 @@ from muster.errors import (
 )
 from muster.machines import commands as c
 from muster.machines import events as e
-from muster.machines.actors import refuse_agent
+from muster.machines.actors import refuse_agent, refuse_by_hand
 from muster.machines.events import Fact
 from muster.machines.ids import is_agent, name_key
 from muster.machines.names import check_plain
@@ -176,6 +176,7 @@ def check_join(team: Team, command: c.AddMember, actor: str) -> None:
 
 def _check_can_join(agent: Agent) -> None:
     """Refuse an agent that cannot be a member. One that is not connected yet keeps its place."""
+    refuse_by_hand(agent, "add")
     if agent.disabled:
         raise Disabled(name=agent.id)
     if agent.retired or agent.status not in (Status.ALIVE, Status.SLEEPING):

@@ -10,6 +10,7 @@ from muster.machines.vocabulary import (
     ApprovalScope,
     Authority,
     Budget,
+    HandState,
     Phase,
     RestartPolicy,
     Role,
@@ -165,6 +166,7 @@ class ControlAct(StrEnum):
     RESTART = "restart"  # POST /api/agents/{name}/restart, with `now` where it is set
     INTERRUPT = "interrupt"  # POST /api/agents/{name}/interrupt
     RETRY = "retry"  # POST /api/agents/{name}/retry
+    KEEP = "keep"  # POST /api/agents/{name}/adopt
 
 
 class Control(View, frozen=True, kw_only=True):
@@ -188,6 +190,7 @@ class BadgeWord(StrEnum):
     IDLE = "IDLE"
     CONNECTED = "CONNECTED"  # it connects by itself
     NOT_CONNECTED = "NOT CONNECTED"
+    BY_HAND = "BY HAND"  # a person runs it
     ALIVE = "ALIVE"  # a lead runs it
     SLEEPING = "SLEEPING"
     UNKNOWN = "UNKNOWN"
@@ -230,6 +233,22 @@ class Button(StrEnum):
 
     SUMMON = "SUMMON"  # the team is empty: prepare eight seats for births
     WAKE = "WAKE"  # an agent sleeps, or its status is unknown
+
+
+class ByHandView(View, frozen=True, kw_only=True):
+    """A Claude Code that a person runs: its hooks tell what it does."""
+
+    folder: str
+    model: str = ""
+    state: HandState
+    about: str = ""
+    """Its question, while it asks in its terminal."""
+
+    since: datetime | None = None
+    """The time since which it is in this state."""
+
+    kept: bool = False
+    """Whether a person has given it its seat: no other conversation takes it."""
 
 
 class AgentView(View, frozen=True, kw_only=True):
@@ -308,6 +327,9 @@ class AgentView(View, frozen=True, kw_only=True):
 
     last_wake: WakeView | None = None
     """The record of its last wake; null where there is none."""
+
+    by_hand: ByHandView | None = None
+    """The program that a person runs by hand; null for an agent that is none."""
 
     document: AgentDocument | None = None
     """The agent's identity; left out in answers about its state only."""

@@ -31,9 +31,10 @@ from muster.machines.state import (
 )
 from muster.machines.turns.order import in_ring_order, wants_turn
 from muster.machines.turns.table import selector_of
-from muster.machines.vocabulary import Authority, Awaits, Outcome, RunMode, Urgency
+from muster.machines.vocabulary import Authority, Awaits, HandState, Outcome, RunMode, Urgency
 from muster.views.answers.agents import Badge, BadgeWord, Control, ControlAct, RosterGroup
 from muster.views.run.births import hatching, reason_of, short, unborn
+from muster.views.run.by_hand import NOT_HERE, hand_line
 from muster.views.run.controls import SUMMON, Controls, controls_of
 from muster.views.run.failures import failed_line, unanswered_line, waiting_line
 from muster.views.run.running import waits_for
@@ -43,7 +44,9 @@ _SINGLE: Final[Mapping[str, str]] = {
     RunMode.RUN_ONCE: "single session",
     RunMode.RUN_CLEANUP: "cleanup session",
 }
-_GREEN: Final = frozenset({BadgeWord.RUNNING, BadgeWord.CONNECTED, BadgeWord.ALIVE})
+_GREEN: Final = frozenset(
+    {BadgeWord.RUNNING, BadgeWord.CONNECTED, BadgeWord.ALIVE, BadgeWord.BY_HAND}
+)
 
 
 class Line(NamedTuple):
@@ -111,7 +114,8 @@ def _word(team: Team, agent: Agent, status: Status) -> BadgeWord:
         return BadgeWord.UNKNOWN
     match agent.authority:
         case Authority.SELF:
-            return BadgeWord.CONNECTED if agent.present else BadgeWord.NOT_CONNECTED
+            here = BadgeWord.CONNECTED if agent.hand is None else BadgeWord.BY_HAND
+            return here if agent.present else BadgeWord.NOT_CONNECTED
         case Authority.LEAD:
             return BadgeWord.ALIVE if status is Status.ALIVE else BadgeWord.SLEEPING
         case Authority.MUSTER:
@@ -270,8 +274,18 @@ def _silent_loop(agent: Agent) -> str:
     return f"{said}, but its loop has not written it for {minutes:g} min or longer"
 
 
+def _by_hand(agent: Agent, state: HandState, word: BadgeWord) -> Line:
+    """A session that a person runs."""
+    if word is not BadgeWord.BY_HAND:
+        return Line(NOT_HERE)
+    groups = {HandState.WORKING: RosterGroup.WORKING, HandState.ASKING: RosterGroup.WAITING}
+    return Line(hand_line(agent), group=groups.get(state, RosterGroup.IDLE))
+
+
 def _connected(team: Team, agent: Agent, word: BadgeWord) -> Line:
     """An agent that connects by itself."""
+    if agent.hand is not None:
+        return _by_hand(agent, agent.hand.state, word)
     run = agent.run
     if word is not BadgeWord.CONNECTED:
         return Line(_paused(agent) if run.desired is RunMode.PAUSE else "connects by itself")

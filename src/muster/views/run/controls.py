@@ -22,6 +22,9 @@ SUMMON: Final = Control(
 RETRY: Final = Control(
     label="Try again", color="orange", desired=RunMode.CONTINUOUS, act=ControlAct.RETRY
 )
+KEEP: Final = Control(
+    label="Keep its seat", color="", desired=RunMode.CONTINUOUS, act=ControlAct.KEEP
+)
 RUN_NOW: Final = Control(label="Run now", color="orange", desired=RunMode.CONTINUOUS, now=True)
 
 
@@ -39,6 +42,8 @@ def controls_of(team: Team, agent: Agent, word: BadgeWord) -> Controls:
         case Authority.LEAD:
             return Controls((SLEEP if word is BadgeWord.ALIVE else WAKE,))
         case Authority.SELF:
+            if agent.hand is not None:
+                return Controls() if agent.hand.kept else Controls((), (KEEP,))
             if agent.run.desired is RunMode.PAUSE:
                 return Controls((START,))
             return Controls((STOP,)) if word is BadgeWord.CONNECTED else Controls()

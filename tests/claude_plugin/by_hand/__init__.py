@@ -1,0 +1,1 @@
+"""Sessions that people run by hand."""
