@@ -42,6 +42,13 @@ def test_no_start_is_accepted_while_the_file_cannot_be_read(mode: RunMode) -> No
     assert scene.agent("Lyra").session is not None
 
 
+def test_an_agent_whose_file_cannot_be_read_is_not_woken() -> None:
+    scene = enrolled()
+    report(scene, UNREADABLE, is_readable=False)
+    scene.refuse(c.WakeAgents(), "nobody_is")
+    scene.refuse(c.WakeAgents(seats=(scene.seat("Lyra"),)), "state_file_unreadable")
+
+
 def test_autostart_waits_until_the_file_can_be_read() -> None:
     scene = enrolled(RunPolicy(autostart=True))
     report(scene, UNREADABLE, is_readable=False)

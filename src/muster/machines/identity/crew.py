@@ -9,6 +9,7 @@ from typing import Final
 
 from muster.errors import ConnectsByItself, Disabled, OnCall, Refused
 from muster.machines.ids import LEAD_SEAT, name_key
+from muster.machines.run_control.gate import unreadable_file
 from muster.machines.state import Agent, Status, Team
 from muster.machines.vocabulary import Authority
 
@@ -43,7 +44,9 @@ def cannot_wake(agent: Agent) -> Refused | None:
         return Disabled(name=agent.id)
     if agent.authority is Authority.SELF:
         return ConnectsByItself(name=agent.id)
-    return OnCall(name=agent.id) if agent.run.on_call else None
+    if agent.run.on_call:
+        return OnCall(name=agent.id)
+    return unreadable_file(agent)
 
 
 def sleepers(team: Team) -> Iterator[Agent]:

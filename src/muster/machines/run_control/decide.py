@@ -43,6 +43,7 @@ from muster.machines.run_control.gate import (
     require_not_stopping,
     session_limit_reached,
     stopped_by_a_person,
+    unreadable_file,
 )
 from muster.machines.run_control.live import (
     between_sessions,
@@ -60,7 +61,6 @@ from muster.machines.run_control.modes import (
     desire,
     move,
 )
-from muster.machines.run_control.state_files import require_readable_file
 from muster.machines.state import Agent, Phase, Session, Status, Team
 from muster.machines.turns.messages import message_to_lead
 from muster.machines.vocabulary import (
@@ -80,10 +80,11 @@ def set_desired(team: Team, command: c.SetDesired, now: datetime) -> Iterator[Fa
     run = agent.run
     if agent.dismissed_until is not None and command.desired is not PAUSE:
         raise Dismissed(name=agent.id)
-    if agent.authority is Authority.MUSTER and command.desired is not PAUSE:
-        require_readable_file(agent)
-        if not command.can_wait:
-            require_not_stopping(team)
+    if command.desired is not PAUSE and (unreadable := unreadable_file(agent)):
+        raise unreadable
+    is_ours = agent.authority is Authority.MUSTER
+    if is_ours and command.desired is not PAUSE and not command.can_wait:
+        require_not_stopping(team)
     if command.if_generation is not None and command.if_generation != run.generation:
         raise StaleGeneration(name=agent.id, generation=run.generation, given=command.if_generation)
     # A repeated start during a retry backoff means: try now.
@@ -183,7 +184,8 @@ def autostart_agent(team: Team, command: c.AutostartAgent, now: datetime) -> Ite
     run = agent.run
     if not run.policy.autostart or run.is_held or run.desired is not PAUSE:
         return
-    require_readable_file(agent)
+    if unreadable := unreadable_file(agent):
+        raise unreadable
     yield desire(agent, RunMode.CONTINUOUS, "autostart", MUSTER, "autostart")
 
 

@@ -22,6 +22,7 @@ from muster.errors import (
     Paused,
     Refused,
     RunElsewhere,
+    StateFileUnreadable,
     Stopping,
     WaitsFor,
     WrongState,
@@ -107,6 +108,16 @@ def require_not_stopping(team: Team) -> None:
     """Refuse a start while muster is shutting down."""
     if refused := _stopping(team):
         raise refused
+
+
+def unreadable_file(agent: Agent) -> Refused | None:
+    """The refusal of a start while nobody can tell what the agent's state file says, or None.
+
+    A file that cannot be read counts as pause. One that cannot be written is only shown to people.
+    """
+    if agent.authority is not Authority.MUSTER or agent.run.is_file_readable:
+        return None
+    return StateFileUnreadable(name=agent.id, problem=agent.run.file_problem)
 
 
 def stopped_by_a_person(agent: Agent) -> Refused | None:
