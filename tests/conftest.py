@@ -49,9 +49,13 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+LONG: Final = ("acceptance", "guides", "stress", "demo", "web/test_makers.py")
+"""Folders and files with tests of half a minute and more, which wait for other programs."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the slowest tests first."""
-    items.sort(key=lambda item: not is_exhaustive(item))
+    """Run the slowest tests first: one that begins last would keep all other processes waiting."""
+    items.sort(key=lambda item: 0 if is_exhaustive(item) else 1 if is_long(item) else 2)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -94,3 +98,8 @@ def pytest_terminal_summary(
 
 def is_exhaustive(item: pytest.Item) -> bool:
     return item.get_closest_marker("exhaustive") is not None
+
+
+def is_long(item: pytest.Item) -> bool:
+    place = item.path.relative_to(TESTS).as_posix()
+    return place.startswith(LONG)

@@ -41,6 +41,8 @@ def test_the_ring_shows_the_turn_holder_the_timeout_and_the_next_member(
     expect(clock).to_have_text(re.compile(r"(1:\d\d|\d\d s) until timeout"))
     before = clock.text_content()
     expect(clock).not_to_have_text(before or "")  # it runs by itself, without an event
+    running = page.evaluate("document.getAnimations().length")
+    assert not running, "an animated clock paints the page sixty times a second"
     scene.turn("complete", by="pm", message="done")
     expect(ring.locator("[data-holder] .who")).to_have_text(scene.named("dev"))
     expect(member(page, scene, "dev").locator(".badge")).to_have_text("ACTIVE")
