@@ -119,16 +119,29 @@ def test_the_seats_of_successors_do_not_count_for_agents_that_enrol() -> None:
     assert free_seat(replace(scene.team, next_seat=NEXT)) == NEXT + 1
 
 
-def test_a_place_with_no_seat_left_is_refused_and_so_is_the_last_seat_of_all() -> None:
+def test_an_imported_successor_in_the_last_seat_of_all_does_not_use_up_its_place() -> None:
     scene = succeeded()
     last = SeatId(SEAT + (limits.SEAT_MAX // SEATS_APART) * SEATS_APART)
     here = document_of(at(scene, NEXT))
     later = replace(here, id=f"agent-identity:{last}", grid_position=last, name="Last")
     scene.do(c.ImportTeam(documents=(later,)))
     scene.do(status(session=at(scene, LEAD_SEAT).session))
-    scene.do(c.RetireAgent(seat=last))
+    for seat in (last, NEXT):
+        scene.do(c.RetireAgent(seat=seat))
+    third = SeatId(NEXT + SEATS_APART)
+    assert in_free_seat(scene.team, appearance(SEAT)).grid_position == third
+    summon(scene)
+    scene.later(limits.HATCHING_SECONDS)
+    assert in_free_seat(scene.team, appearance(SEAT)).grid_position == third  # nobody was born
+    every = {SeatId(each): at(scene) for each in range(SEAT, limits.SEAT_MAX + 1, SEATS_APART)}
     with pytest.raises(NoFreeSeat):
-        in_free_seat(scene.team, appearance(SEAT))
+        in_free_seat(replace(scene.team, agents=every), appearance(SEAT))
+
+
+def test_a_retired_agent_is_neither_woken_nor_put_to_sleep_and_the_refusal_says_why() -> None:
+    scene = left()
+    scene.refuse(c.WakeAgents(seats=(SEAT,)), "retired")
+    scene.refuse(c.SleepAgents(seats=(SEAT,)), "retired")
 
 
 def test_the_fold_of_the_log_and_a_snapshot_have_the_same_places() -> None:

@@ -49,10 +49,8 @@ def in_free_seat(team: Team, placeholder: Placeholder) -> Placeholder:
     place = _place(team, placeholder)
     if place not in GRID_SEATS:
         return replace(placeholder, place=None)
-    seat = team.newest_at.get(place, place)
-    last = team.agents.get(seat)
-    if last is not None and last.retired:
-        seat = _seat_after(team, seat)
+    here = next((each.seat for each in _agents_at(team, place) if not each.retired), None)
+    seat = _new_seat(team, place) if here is None else here
     return replace(placeholder, grid_position=seat, place=None if seat == place else place)
 
 
@@ -64,9 +62,12 @@ def _place(team: Team, placeholder: Placeholder) -> SeatId:
     return placeholder.grid_position if known is None else known.place
 
 
-def _seat_after(team: Team, seat: SeatId) -> SeatId:
-    later = range(seat + SEATS_APART, limits.SEAT_MAX + 1, SEATS_APART)
-    found = next((each for each in later if each not in team.agents), None)
+def _new_seat(team: Team, place: SeatId) -> SeatId:
+    """A seat that no agent has had: after the newest one, or where numbers were left out."""
+    newest = team.newest_at.get(place, place)
+    later = range(newest, limits.SEAT_MAX + 1, SEATS_APART)
+    left_out = range(place + SEATS_APART, newest, SEATS_APART)
+    found = next((each for each in chain(later, left_out) if each not in team.agents), None)
     if found is None:
         raise NoFreeSeat()
     return SeatId(found)

@@ -14,7 +14,7 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.events import Fact
 from muster.machines.identity.crew import cannot_wake, sleepers
-from muster.machines.identity.decide import move
+from muster.machines.identity.decide import check_not_retired, move
 from muster.machines.identity.wake_orders import is_being_woken, packed, wake_requested
 from muster.machines.ids import LEAD_SEAT
 from muster.machines.run_control.modes import desire
@@ -62,8 +62,8 @@ def _to_wake(team: Team, command: c.WakeAgents) -> Sequence[Agent]:
         return found
     chosen = [team.agent(seat) for seat in command.seats]
     for agent in chosen:
-        asleep = team.shown_status(agent) in (Status.SLEEPING, Status.UNKNOWN)
-        if not asleep or agent.retired:
+        check_not_retired(team, agent.seat)
+        if team.shown_status(agent) not in (Status.SLEEPING, Status.UNKNOWN):
             raise WrongState(act="wake", name=agent.id, state=agent.status)
         if refused := cannot_wake(agent):
             raise refused
@@ -80,6 +80,7 @@ def sleep_agents(team: Team, command: c.SleepAgents, now: datetime) -> Sequence[
         if (agent.status is Status.ALIVE or _is_to_run(agent)) and not agent.retired
     }
     for seat in command.seats:
+        check_not_retired(team, seat)
         if seat not in awake:
             agent = team.agent(seat)
             raise WrongState(act="put to sleep", name=agent.id, state=agent.status)
