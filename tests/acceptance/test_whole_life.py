@@ -92,6 +92,11 @@ class Team:
         assert answer.is_success, answer.text
         return answer.json()
 
+    def delete(self, path: str) -> Json:
+        answer = self._http.delete(path)
+        assert answer.is_success, answer.text
+        return answer.json()
+
     def log(self, kind: str) -> list[Json]:
         """The events of a kind."""
         return self._http.get(f"/api/log?types={kind}").json()["events"]

@@ -2665,7 +2665,11 @@ TALKING_TO_EACH = (
             "http/routes/test_repair.py": [
                 "test_the_place_of_a_retired_agent_is_taken_by_another_and_both_survive_a_crash",
             ],
+            "acceptance/claude/test_hosted.py": [
+                "test_the_place_of_a_retired_agent_of_a_real_lead_is_taken_by_another",
+            ],
             "machines/identity/test_places.py": [
+                "test_an_imported_successor_in_the_last_seat_of_all_does_not_use_up_its_place",
                 "test_a_successor_has_the_place_of_a_retired_agent_and_a_seat_of_its_own",
                 "test_a_retired_agent_comes_back_beside_the_grid_and_gets_its_place_when_that_is_free",
                 "test_the_fold_of_the_log_and_a_snapshot_have_the_same_places",

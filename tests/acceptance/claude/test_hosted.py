@@ -93,3 +93,36 @@ def test_agents_of_a_real_lead_are_sessions_of_their_own_and_stay_themselves(
             others = [other for other in SOULS if other != name]
             assert all(f"a word for {other}" not in request for other in others)
     assert not model.unmatched()
+
+
+def test_the_place_of_a_retired_agent_of_a_real_lead_is_taken_by_another(
+    model: ScriptedModel, box: Box
+) -> None:
+    """The lead is told the seat of the successor, which is a session with a soul of its own."""
+    for rule in (
+        Rule(match='position="1000"', times=1, reply="Mira." + born(1000, "Mira", "I am Mira.")),
+        Rule(pattern=WORDS + r"\[SUMMON", times=1, reply="Lyra." + born(0, "Lyra", "I am Lyra.")),
+        Rule(match="[AGENT ENDED: Lyra]", reply="Noted."),
+        Rule(match="a word for Lyra", reply="Lyra has heard."),
+        Rule(match="who are you, Mira?", reply="Mira, and nobody else."),
+    ):
+        model.add(rule)
+    with claude_team(box, table("Julian", box.env, seat=4), SUMMON) as (team, _):
+        start(team, "Julian")
+        team.post("/api/agents/summon", {"seats": [0]})
+        team.until(lambda agents: 0 in agents and agents[0]["status"] == "alive")
+        team.post("/api/send", {"message": "a word for Lyra", "targetAgent": "Lyra"})
+        team.until(lambda _: "Lyra has heard." in answers(team, "Lyra"))
+        team.put("/api/agents/Lyra/run", {"desired": "pause", "now": True})
+        team.until(lambda agents: agents[0]["session"] is None)
+        assert team.delete("/api/agents/Lyra")["retired"]
+        team.post("/api/agents/summon", {"seats": [0]})
+        agents = team.until(lambda agents: agents.get(1000, {}).get("status") == "alive")
+        assert agents[1000]["place"] == 0
+        team.post("/api/send", {"message": "who are you, Mira?", "targetAgent": "Mira"})
+        team.until(lambda _: "Mira, and nobody else." in answers(team, "Mira"))
+        request = asked(model, "who are you, Mira?")
+        assert "I am Mira." in json.dumps(json.loads(request)["system"])
+        assert "a word for Lyra" not in request
+        assert "Lyra has heard." in answers(team, "Lyra")  # the retired one has its words
+    assert not model.unmatched()
