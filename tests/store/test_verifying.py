@@ -62,7 +62,7 @@ def test_a_sound_log_has_one_chain_over_all_of_its_lives(log: Path) -> None:
     reports: list[tuple[int, int]] = []
 
     found = verify_log(
-        log, places=frozenset({1, 30}), progress=lambda *told: reports.append((told[0], told[1]))
+        log, places=frozenset({1, 30}), progress=lambda done, of: reports.append((done, of))
     )
 
     assert (found.events, found.unchained, found.damages) == (EVENTS, 0, ())
