@@ -11,6 +11,7 @@ No cancellation can skip the last line. A service that fails ends the team in th
 `open_team` raises its exception.
 """
 
+import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import (
@@ -39,7 +40,7 @@ from muster.delegation.task_runner import Tasks
 from muster.delegation.visiting import LoggedTeam, is_keeper_alive
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.feed import Feed
-from muster.engine.loading import load_from
+from muster.engine.loading import Loaded, load_from
 from muster.engine.partials import Partials
 from muster.engine.ports import Clock, Ids, Runtimes
 from muster.engine.presence import Presence
@@ -80,6 +81,9 @@ from muster.upkeep import look_after
 from muster.version import __version__
 from muster.views.conversation_costs import Costs
 from muster.views.history import History
+from muster.workspaces.cleaning import WorkspaceCleaner
+from muster.workspaces.rules import rules_of
+from muster.workspaces.service import Workspaces
 
 log = logging.getLogger(__name__)
 
@@ -257,8 +261,7 @@ async def run_team(
     loaded = await load_from(store)
     dispatcher = Dispatcher(store, clock, loaded.team)
     feed = _feed(store, dispatcher)
-    every, seq = options.snapshot_every, loaded.snapshot_seq
-    snapshots = Snapshots(dispatcher, store, taken_seq=seq, every=every)
+    snapshots = _snapshots(dispatcher, store, loaded, options)
     in_force = options.in_force or SettingsInForce(Settings())
     presence = Presence(dispatcher, clock, timeout=lambda: in_force.heartbeat_timeout_s)
     inbox = Inbox(feed, dispatcher, describer(in_force, soul_line))
@@ -268,12 +271,14 @@ async def run_team(
     await _begin(dispatcher, ids, options, roster, in_force, clock, loaded.last_at, home)
     log_provider = OpenLogProvider(dispatcher, store, options.delegation.root)
     shared = StateFiles(dispatcher, clock, roster.state_files(in_force.current), home=home)
-    files: list[Files] = [log_provider, shared]
+    workspaces = Workspaces(dispatcher, home, rules_of(in_force, options.delegation, home))
+    cleaner = WorkspaceCleaner(workspaces, store, feed, dispatcher, clock)
+    files: list[Files] = [log_provider, shared, cleaner]
     files += _inbox_files(dispatcher, store, clock, options.inboxes, feed)
-    tasks = _tasks(dispatcher, clock, log_provider, options.delegation, home)
+    tasks = _tasks(dispatcher, clock, log_provider, options.delegation, home, workspaces)
     requests = await _requests(dispatcher, clock, log_provider, tasks, options.delegation)
     async with session_tasks() as lives:
-        around = SessionEnvironment(session_tokens, home=home, url=options.url)
+        around = SessionEnvironment(session_tokens, workspaces, home=home, url=options.url)
         reclaim = None if home is None else catalog.reclaimer(home)
         sessions = Sessions(
             dispatcher, options.runtimes, clock, lives, prompter, around, tasks, partials, reclaim
@@ -283,9 +288,7 @@ async def run_team(
         reactor = Runner(sessions, store, feed, dispatcher, clock)
         try:
             async with background() as services:
-                attachments = None if home is None else AttachmentFolder(home)
-                if home is not None and attachments is not None:
-                    services.create_task(look_after(home, attachments, store, clock))
+                attachments = _attachments(services, home, store, clock)
                 clocked = _clocked(dispatcher, clock, in_force, home, options.url)
                 watches = (live, presence, snapshots, reactor, requests.queue)
                 for each in (*clocked, *watches, *files):
@@ -306,10 +309,29 @@ async def run_team(
                     settings=live,
                     detect_programs=partial(detect_programs, (home or Path()).absolute().parent),
                     requests=requests,
+                    workspaces=workspaces,
                     files=attachments,
                 )
         finally:
             await run_to_completion(end_team(dispatcher, feed, sessions, files, reactor, snapshots))
+
+
+def _snapshots(
+    dispatcher: Dispatcher, store: EventStore, loaded: Loaded, options: TeamOptions
+) -> Snapshots:
+    every, seq = options.snapshot_every, loaded.snapshot_seq
+    return Snapshots(dispatcher, store, taken_seq=seq, every=every)
+
+
+def _attachments(
+    services: asyncio.TaskGroup, home: Path | None, store: EventStore, clock: Clock
+) -> AttachmentFolder | None:
+    """The files of messages, looked after; none for a team without a home."""
+    if home is None:
+        return None
+    attachments = AttachmentFolder(home)
+    services.create_task(look_after(home, attachments, store, clock))
+    return attachments
 
 
 async def _apply(roster: Roster, files: StateFiles, settings: Settings) -> None:
@@ -366,6 +388,7 @@ def _tasks(
     log_provider: OpenLogProvider,
     plan: DelegationPlan,
     home: Path | None,
+    workspaces: Workspaces,
 ) -> Tasks:
     return Tasks(
         dispatcher,
@@ -377,6 +400,7 @@ def _tasks(
         project=plan.project,
         asks_people=plan.asks_people,
         selector=plan.selector,
+        worktrees=workspaces,
     )
 
 

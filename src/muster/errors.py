@@ -223,6 +223,18 @@ class NoSession(Refused):
     message."""
 
 
+class CannotMakeWorkspace(Unavailable):
+    """Cannot make a worktree for {name!r} in {folder}: {why}. {remedy}"""
+
+
+class CannotChangeWorkspace(Refused):
+    """Cannot {step} {workspace!r}: {why}. {remedy}"""
+
+
+class GitFailed(Unavailable):
+    """git failed in {folder}: {why}."""
+
+
 class MissingExtra(Unavailable):
     """{what} needs the extra: pip install 'muster-agents[{extra}]'."""
 

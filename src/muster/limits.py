@@ -230,6 +230,33 @@ NEEDS_SETTLED_MAX: Final = 500
 LOOKERS_MAX: Final = 100
 """People whose last look at the team is remembered; who looked longest ago goes."""
 
+GIT_SECONDS: Final = 60.0
+"""How long git may take to answer: a status of a large repository on a busy disk."""
+
+GIT_WRITE_SECONDS: Final = 600.0
+"""How long git may take to write a work tree: a large one, through filters."""
+
+GIT_BYTES_MAX: Final = 8 * 1024 * 1024
+"""The output of one git command: the names of 100,000 files."""
+
+CHANGED_FILES_MAX: Final = 1000
+"""Changed files that are listed; a person reads no more."""
+
+DIFF_BYTES_MAX: Final = 512 * 1024
+"""The diff of one file that is shown."""
+
+DIFF_FILE_BYTES_MAX: Final = 4 * 1024 * 1024
+"""A changed file that is compared line by line; a larger one is only named."""
+
+DIFF_LINE_CHARS_MAX: Final = 2000
+"""A line of a diff that is shown: minified files have longer ones."""
+
+WORKSPACES_KEPT_MAX: Final = 100
+"""Closed workspaces that are remembered, the newest: their diffs are still shown."""
+
+CONFLICT_FILES_MAX: Final = 50
+"""Files in conflict that are recorded: more than a person resolves by hand."""
+
 NEED_CHARS_MAX: Final = 240
 """The beginning of a message or request that needs a person: one line of a list."""
 

@@ -26,6 +26,7 @@ from muster.store.base import EventStore
 from muster.views.conversation_costs import Costs
 from muster.views.history import History
 from muster.views.metrics.counting import CommitCounts
+from muster.workspaces.service import Workspaces
 
 
 class Births(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,6 +73,7 @@ class Muster:
         settings: LiveSettings,
         detect_programs: DetectPrograms,
         requests: Requests,
+        workspaces: Workspaces,
         files: AttachmentFolder | None = None,
     ) -> None:
         """Hold what interfaces need: the write path, the feed, the store, the clock."""
@@ -96,6 +98,7 @@ class Muster:
         self.loop_lags = Durations()
         """How late the event loop takes its steps."""
 
+        self.workspaces = workspaces
         self.files = files
         """Files of messages; none for a team without a home on disk."""
 

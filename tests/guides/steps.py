@@ -245,6 +245,14 @@ GUIDES: Mapping[str, Guide] = {
         given={"worktrees/builder/build.sh": REPORTS},
         server=False,
     ),
+    "docs/guides/workspaces.md": Guide(
+        {
+            "[agents.Ada]": Leave("Claude Code; tests/workspaces/test_whole.py has a program"),
+            "muster changes Ada": Leave("tests/workspaces/test_whole.py types them"),
+            "muster workspace list": Leave("tests/workspaces/test_whole.py types them"),
+        },
+        server=False,
+    ),
     "docs/guides/mcp.md": Guide(
         {
             "pip install": Leave("it installs from PyPI"),

@@ -3527,6 +3527,115 @@ NEEDS = (
     ),
 )
 
+WORKSPACES = (
+    Promise(
+        "An agent or a task works in a git worktree of its own, in every runtime.",
+        {
+            "workspaces/test_making.py": [
+                "test_an_agent_gets_a_worktree_on_a_branch_of_its_own_and_the_same_one_again",
+                "test_a_home_in_the_work_tree_does_not_show_its_worktrees_to_git",
+                "test_the_agents_of_a_conversation_share_one_worktree",
+                "test_a_task_is_called_by_its_number",
+                "test_a_branch_or_a_folder_that_exists_is_never_used",
+                "test_an_agent_that_takes_the_former_name_of_another_gets_a_branch_of_its_own",
+                "test_the_working_directory_in_a_repository_is_the_same_in_the_worktree",
+                "test_a_worktree_that_cannot_be_made_says_why_and_leaves_nothing",
+                "test_a_detached_head_is_a_beginning_without_a_target",
+                "test_a_worktree_that_its_agent_deleted_is_no_working_directory",
+                "test_a_worktree_that_was_half_made_at_a_crash_is_made_again",
+            ],
+            "runtimes/conformance/test_conformance.py": [
+                "test_a_session_with_a_worktree_works_in_it",
+            ],
+        },
+    ),
+    Promise(
+        "A person merges, rebases and discards changes; a conflict changes nothing, and no unmerged"
+        " work is lost.",
+        {
+            "workspaces/test_merging.py": [
+                "test_a_merge_takes_commits_and_what_is_not_committed",
+                "test_an_agent_goes_on_in_its_worktree_and_is_merged_again",
+                "test_a_worktree_without_changes_has_nothing_to_merge",
+                "test_a_conflict_names_the_files_and_changes_nothing",
+                "test_a_rebase_brings_the_branch_up_to_date",
+                "test_a_merge_never_touches_what_a_person_has_not_committed",
+                "test_uncommitted_work_in_other_files_is_no_obstacle",
+                "test_a_branch_that_nobody_has_checked_out_is_merged_into_as_well",
+                "test_a_beginning_on_no_branch_is_merged_into_the_branch_that_a_person_is_on",
+                "test_what_a_person_merged_by_hand_counts_as_merged",
+                "test_an_agent_decides_nothing_about_its_changes",
+                "test_a_workspace_is_not_discarded_while_a_session_works_in_it",
+                "test_unmerged_work_is_discarded_only_with_force_and_can_be_restored",
+                "test_a_discard_removes_links_and_not_what_they_lead_to",
+                "test_a_folder_that_a_worktree_was_replaced_with_is_removed_as_a_link",
+                "test_changes_are_counted_at_the_end_of_a_session",
+                "test_the_worktree_of_a_retired_agent_is_removed_only_without_unmerged_work",
+                "test_a_step_that_a_crash_interrupted_is_settled_by_what_git_says",
+                "test_a_rebase_that_a_crash_left_under_way_is_aborted",
+                "test_a_discard_that_a_crash_interrupted_is_ended_only_if_it_had_begun",
+                "test_unmerged_commits_survive_a_worktree_that_its_agent_deleted",
+            ],
+            "machines/workspaces/test_workspaces.py": [
+                "test_a_workspace_is_planned_then_made_and_planned_once",
+                "test_a_workspace_that_could_not_be_made_is_forgotten",
+                "test_one_step_at_a_time_and_a_failed_one_leaves_it_open",
+                "test_a_merge_is_recorded_with_its_commit_and_clears_what_was_wrong",
+                "test_a_rebase_is_recorded",
+                "test_only_so_many_files_in_conflict_are_recorded",
+                "test_agents_decide_nothing_and_muster_only_removes_what_nobody_needs",
+                "test_a_workspace_in_which_a_session_works_is_not_discarded",
+                "test_a_discarded_workspace_is_remembered_and_its_name_is_free",
+                "test_a_merged_workspace_keeps_its_merge_when_it_is_removed",
+                "test_unmerged_work_after_a_merge_is_what_a_discard_removes",
+                "test_only_the_newest_closed_workspaces_are_remembered",
+                "test_changes_that_are_counted_again_alike_are_no_news",
+                "test_changes_of_a_finished_task_need_a_person_until_they_are_merged",
+                "test_another_task_goes_on_in_the_workspace_of_a_finished_one",
+            ],
+        },
+    ),
+    Promise(
+        "Changes are shown as they are, and nothing of a hostile repository is run.",
+        {
+            "workspaces/test_hostile.py": [
+                "test_files_with_any_name_are_listed_compared_and_merged",
+                "test_a_conflict_in_a_file_whose_name_is_no_text_is_told",
+                "test_binary_huge_renamed_and_deleted_files_and_links_are_said",
+                "test_a_file_too_large_to_compare_is_only_named",
+                "test_other_workspaces_that_change_the_same_file_are_named",
+                "test_no_program_of_a_repository_is_run",
+                "test_variables_of_muster_do_not_lead_git_elsewhere",
+                "test_git_that_takes_too_long_or_says_too_much_is_ended",
+                "test_without_git_the_reason_is_told",
+                "test_a_git_file_that_the_agent_deleted_or_replaced_changes_nothing",
+                "test_work_on_another_branch_is_told_and_never_lost",
+                "test_a_locked_index_stops_a_merge_and_not_the_look",
+                "test_a_repository_in_the_worktree_is_not_merged_as_an_empty_link",
+                "test_conflicts_that_an_agent_has_not_resolved_are_not_committed",
+                "test_looking_writes_nothing_into_the_repository",
+                "test_a_worktree_that_is_gone_shows_what_was_committed",
+                "test_a_closed_workspace_still_shows_what_it_had_changed",
+                "test_a_shared_folder_shows_what_git_sees_and_which_files_tool_calls_named",
+                "test_a_folder_without_git_or_without_a_commit_says_so",
+            ],
+        },
+    ),
+    Promise(
+        "Changes are seen and decided about over HTTP and from a shell.",
+        {
+            "workspaces/test_whole.py": [
+                "test_an_agent_works_in_its_worktree_and_a_person_merges_it",
+                "test_an_agent_cannot_merge_its_own_work",
+                "test_a_shared_folder_says_what_git_sees",
+                "test_a_task_is_reviewed_changed_again_and_merged",
+                "test_a_task_without_changes_leaves_no_worktree",
+                "test_discarding_asks_and_keeps_the_last_commit",
+            ],
+        },
+    ),
+)
+
 PROMISES = (
     *HOLDING,
     *CLAUDE,
@@ -3554,4 +3663,5 @@ PROMISES = (
     *WHO_MAY,
     *NEEDS,
     *WORK,
+    *WORKSPACES,
 )

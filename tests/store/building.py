@@ -110,10 +110,20 @@ from muster.machines.events import (
     WakeRequested,
     WarningLogged,
     WorkInterrupted,
+    WorkspaceChanged,
+    WorkspaceConflict,
+    WorkspaceHanded,
+    WorkspaceMade,
+    WorkspaceMerged,
+    WorkspacePlanned,
+    WorkspaceRebased,
+    WorkspaceRemoved,
+    WorkspaceStepBegun,
+    WorkspaceStepFailed,
     WorkSpending,
     WorkStopped,
 )
-from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
+from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId, WorkspaceId
 from muster.machines.state import Status
 from muster.machines.vocabulary import (
     Activity,
@@ -122,6 +132,7 @@ from muster.machines.vocabulary import (
     ApprovalScope,
     Authority,
     Budget,
+    ChangeCount,
     Claim,
     DelegationMode,
     DeliveryWay,
@@ -145,6 +156,7 @@ from muster.machines.vocabulary import (
     TurnConfig,
     Urgency,
     Usage,
+    WorkspaceStep,
 )
 
 NOON = datetime(2026, 5, 9, 12, 0, 0, 250000, tzinfo=UTC)
@@ -153,6 +165,8 @@ SEAT = SeatId(3)
 DESIGN = ChannelId("design")
 SESSION = SessionId("ses-1")
 ASK = ConversationId("ask-1")
+SHOP = WorkspaceId("Ada")
+COUNT = ChangeCount(files=2, insertions=10, deletions=3)
 USED = Usage(
     cost_usd=0.0125,
     input_tokens=900,
@@ -447,6 +461,26 @@ EXAMPLES: tuple[Fact, ...] = (
     NeedReopened(need="failed:3:7"),
     MessagesSeen(upto=7, seat=SEAT, channel=DESIGN),
     MoreAllowed(turns=10, seat=SEAT, channel=DESIGN),
+    WorkspacePlanned(
+        workspace=SHOP,
+        repository="/srv/app",
+        folder="/srv/app/.muster/worktrees/Ada",
+        branch="muster/Ada",
+        base="ab" * 20,
+        target="main",
+        seat=SEAT,
+        conversation=ASK,
+        agent_name="Ada",
+    ),
+    WorkspaceMade(workspace=SHOP, git_dir="/srv/app/.git/worktrees/Ada"),
+    WorkspaceChanged(workspace=SHOP, changes=COUNT),
+    WorkspaceHanded(workspace=SHOP, conversation=ASK),
+    WorkspaceStepBegun(workspace=SHOP, step=WorkspaceStep.DISCARD, branch="main", force=True),
+    WorkspaceMerged(workspace=SHOP, branch="main", commit="cd" * 20, changes=COUNT),
+    WorkspaceRebased(workspace=SHOP, branch="main", commit="cd" * 20),
+    WorkspaceConflict(workspace=SHOP, step=WorkspaceStep.MERGE, branch="main", files=("app.py",)),
+    WorkspaceStepFailed(workspace=SHOP, step=WorkspaceStep.REBASE, reason="index.lock exists"),
+    WorkspaceRemoved(workspace=SHOP, reason="merged", commit="cd" * 20),
     PermissionDenied(
         conversation=ASK,
         state="MAIN",

@@ -50,6 +50,8 @@ VERBS: Final[Mapping[str, Verb]] = {
     "approvals": Verb("act.approvals", ACT, "List requests that wait for your approval."),
     "approve": Verb("act.approvals", ACT, "Approve requests."),
     "deny": Verb("act.approvals", ACT, "Deny requests."),
+    "changes": Verb("look.changes", ACT, "Show the files that an agent or a task has changed."),
+    "workspace": Verb("look.changes", ACT, "List, merge, rebase and discard worktrees of agents."),
     "token": Verb("act.token", ACT, "Issue, list and revoke tokens of programs and people."),
     "browsers": Verb("run.browsers", RUN, "List the browsers that are signed in; sign one out."),
     "agent-state-machine": Verb(

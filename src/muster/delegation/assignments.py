@@ -17,6 +17,13 @@ DESCRIPTION_CHARS: Final = 300
 """How much of an agent's description is shown for a choice."""
 
 
+_WORKTREE: Final = (
+    "You are in a git worktree of the project, on a branch of your own: change the project's files"
+    " here. A person looks at the changes and merges them, committed or not."
+)
+_BESIDE: Final = "Files that do not belong to the project go into {outputs}/; so do temporary ones."
+
+
 class Assignment(msgspec.Struct, frozen=True, kw_only=True):
     """A conversation and the agent that it is delegated to."""
 
@@ -35,6 +42,9 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
 
     before: str = ""
     """The reports of earlier agents in this conversation."""
+
+    in_worktree: bool = False
+    """Whether the conversation has a git worktree of the project of its own."""
 
     candidates: Sequence[AgentFile] = ()
     """The agents that a selector chooses from; empty for every other task."""
@@ -76,9 +86,12 @@ def shortened(description: str) -> str:
 
 
 def _rules(task: Assignment) -> list[str]:
-    rules = [
+    where = (
         f"Every file that you make goes into {task.outputs}/, where you are now; so do temporary"
-        " ones.",
+        " ones."
+    )
+    rules = [
+        *([_WORKTREE, _BESIDE.format(outputs=task.outputs)] if task.in_worktree else [where]),
         "Write nowhere else, whatever you usually do, unless the task itself names another place.",
         f"Tell what you think and do: print it, or add it to the end of {task.dialogue}.",
         "Give whole paths when you name a file, and end with what has come of the task.",

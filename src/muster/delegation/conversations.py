@@ -25,7 +25,7 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.commands import Command
 from muster.machines.delegation.decide import clipped, in_order
-from muster.machines.ids import MUSTER, ConversationId, person
+from muster.machines.ids import MUSTER, ConversationId, WorkspaceId, person
 from muster.machines.run_control.gate import task_refusal
 from muster.machines.state import (
     MAIN,
@@ -97,12 +97,14 @@ class Conversations:
         key: str | None = None,
         asks: bool = False,
         nesting: Nesting = BY_PERSON,
+        workspace: WorkspaceId | None = None,
     ) -> OpenedConversation:
         """Open a conversation, and delegate it to the agent that it is routed to, or to `to`.
 
-        A retry with the same key gets the conversation that the first try opened. With `asks`, an
-        ambiguous request opens none and is refused with the agents to choose from. `nesting` tells
-        which agent asks, if it is one.
+        With `workspace`, it goes on in the worktree of a finished one. A retry with the same key
+        gets the conversation that the first try opened. With `asks`, an ambiguous request opens
+        none and is refused with the agents to choose from. `nesting` tells which agent asks, if it
+        is one.
         """
         async with self.log_provider.access() as session_log:
             if key is not None and (known := await session_log.opened_by_key(person(speaker), key)):
@@ -114,7 +116,16 @@ class Conversations:
             if to is not None and to not in (MAIN, *delegation.agents):
                 raise NotFound(kind="agent description", name=to)
             await self.close_abandoned(session_log)
-            return await self.open(session_log, text, speaker, to, key, asks=asks, nesting=nesting)
+            return await self.open(
+                session_log,
+                text,
+                speaker,
+                to,
+                key,
+                asks=asks,
+                nesting=nesting,
+                workspace=workspace,
+            )
 
     async def open(
         self,
@@ -126,6 +137,7 @@ class Conversations:
         *,
         asks: bool = False,
         nesting: Nesting = BY_PERSON,
+        workspace: WorkspaceId | None = None,
     ) -> OpenedConversation:
         """Open a conversation in a log that is open, and delegate or answer it."""
         delegation = session_log.team.delegation
@@ -141,7 +153,10 @@ class Conversations:
         opening = c.OpenConversation(text=text, speaker_name=asker, depth=nesting.depth)
         receipt = await session_log.send(opening, actor=person(speaker), key=key)
         conversation = opened_by(receipt)
-        if to is not None and not nesting.depth:
+        if workspace is not None:
+            handed = c.HandWorkspace(workspace=workspace, conversation=conversation)
+            await session_log.send(handed, actor=person(speaker))
+        elif to is not None and not nesting.depth:
             chosen = c.RememberChoice(text=text, to=to, guess=decision.guess)
             await session_log.send(chosen, actor=person(speaker))
         await self._follow_route(session_log, conversation, decision, selector)

@@ -6,7 +6,7 @@ conversation is answered here, and so is an agent's write into its dialogue. Eve
 user's to decide.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -24,14 +24,39 @@ _WRITERS: Final = {
 
 
 def is_own(
-    root: Path, tool: str, given: Mapping[str, object], cwd: Path, *, by_agent: bool
+    root: Path,
+    tool: str,
+    given: Mapping[str, object],
+    cwd: Path,
+    *,
+    by_agent: bool,
+    worktree: Path | None = None,
 ) -> bool:
-    """Whether a tool call only writes files of the session that its caller may write."""
-    if tool == "Bash":
-        command = given.get("command")
-        return isinstance(command, str) and _line_is_own(root, command, cwd, by_agent=by_agent)
-    path = given.get(_WRITERS.get(tool, ""))
-    return isinstance(path, str) and _path_is_own(root, path, cwd, by_agent=by_agent)
+    """Whether a tool call only writes files of the session that its caller may write.
+
+    With `worktree`, these are also the files of a git worktree that is the task's own.
+    """
+
+    def is_own_path(path: str, folder: Path) -> bool:
+        in_worktree = worktree is not None and _is_in_worktree(worktree, path, folder)
+        return in_worktree or _path_is_own(root, path, folder, by_agent=by_agent)
+
+    if tool != "Bash":
+        path = given.get(_WRITERS.get(tool, ""))
+        return isinstance(path, str) and is_own_path(path, cwd)
+    command = given.get("command")
+    if not isinstance(command, str):
+        return False
+    return _line_is_own(command, cwd, is_own_path) if by_agent else _is_confined(root, command)
+
+
+def _is_in_worktree(worktree: Path, path: str, cwd: Path) -> bool:
+    """Whether a path is in a worktree, wherever links lead; git's own file in it is not."""
+    try:
+        inside = (cwd / path).resolve().relative_to(worktree.resolve()).parts
+    except (OSError, ValueError, RuntimeError):
+        return False
+    return bool(inside) and inside[0] != ".git"
 
 
 def _path_is_own(root: Path, path: str, cwd: Path, *, by_agent: bool) -> bool:
@@ -45,11 +70,14 @@ def _path_is_own(root: Path, path: str, cwd: Path, *, by_agent: bool) -> bool:
     return by_agent and len(inside) == 2 and inside[1] == "dialogue.md"
 
 
-def _line_is_own(root: Path, command: str, cwd: Path, *, by_agent: bool) -> bool:
-    """A line of MAIN that runs confined, or one of an agent that reads, and writes own files."""
-    if not by_agent:
-        confined = confinement(str(root))
-        return confined is not None and confined.has_wrapped(command)
+def _is_confined(root: Path, command: str) -> bool:
+    """Whether a line of MAIN runs confined."""
+    confined = confinement(str(root))
+    return confined is not None and confined.has_wrapped(command)
+
+
+def _line_is_own(command: str, cwd: Path, is_own_path: Callable[[str, Path], bool]) -> bool:
+    """Whether a line of an agent only reads, and writes own files."""
     scene = acts_of(command, str(cwd))
     for act in scene.acts:
         if act.kind == "doubt" or (act.kind == "execute" and act.about not in LOOKING):
@@ -58,9 +86,8 @@ def _line_is_own(root: Path, command: str, cwd: Path, *, by_agent: bool) -> bool
             word = act.word
             if word is None or not word.plain or not scene.folders:
                 return False
-            for folder in scene.folders:
-                if not _path_is_own(root, word.text, Path(folder), by_agent=True):
-                    return False
+            if not all(is_own_path(word.text, Path(folder)) for folder in scene.folders):
+                return False
     return True
 
 

@@ -17,7 +17,7 @@ from muster.delegation.queue import QueueRunner
 from muster.engine.dispatcher import Commit, Dispatcher
 from muster.engine.ports import Clock
 from muster.errors import Closed, Invalid, PathTaken
-from muster.machines.ids import ConversationId
+from muster.machines.ids import ConversationId, WorkspaceId
 from muster.machines.state import Delegation, RememberedChoice
 from muster.machines.vocabulary import NO_LIMIT, Allowance, DelegationMode
 from muster.routing.agent_files import AgentFile, AgentFolders, Warned, find_agents
@@ -69,14 +69,23 @@ class Requests:
         wait: bool = True,
         key: str | None = None,
         nesting: Nesting = BY_PERSON,
+        workspace: WorkspaceId | None = None,
     ) -> ConversationView:
         """Open a conversation for a request; a retry with its key gets the same conversation.
+
+        With `workspace`, it goes on in that one.
 
         With `wait`, return when it is closed or in the queue; without, at once. An ambiguous
         request opens none; it is refused with the agents to choose from.
         """
         begun = await self.conversations.begin(
-            text, speaker=speaker, to=to, key=key, asks=True, nesting=nesting
+            text,
+            speaker=speaker,
+            to=to,
+            key=key,
+            asks=True,
+            nesting=nesting,
+            workspace=workspace,
         )
         if wait and self._dispatcher.team.delegation.mode is not DelegationMode.RESPONSE:
             await self._closed(begun.conversation)

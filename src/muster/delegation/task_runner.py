@@ -39,6 +39,7 @@ from muster.machines.state import MAIN, Agent, Conversation, Selection
 from muster.machines.vocabulary import DelegationMode, Outcome, Remark, Urgency
 from muster.routing.agent_files import AgentFile
 from muster.sessions.approvals import Approvals
+from muster.sessions.environment import Worktree, WorktreeProvider, worktree_variables
 from muster.sessions.intake import Intake
 from muster.sessions.prompt_state import PromptState
 from muster.sessions.reactor import SessionSetup
@@ -78,6 +79,7 @@ class Tasks:
         project: Path | None = None,
         asks_people: bool = True,
         selector: Callable[[], str] = str,
+        worktrees: WorktreeProvider | None = None,
     ) -> None:
         """`home` holds prompts and output, `project` is the folder that requests come from.
 
@@ -85,6 +87,7 @@ class Tasks:
         agent that chooses where the router is unsure, if the settings name one.
         """
         self.asks_people = asks_people
+        self._worktrees = worktrees
         self._selector = selector
         self._dispatcher = dispatcher
         self._clock = clock
@@ -131,12 +134,18 @@ class Tasks:
         task = await self.assignment(conversation)
         await self._log_provider.close()  # the agent may write into its dialogue from now on
         await asyncio.to_thread(task.outputs.mkdir, parents=True, exist_ok=True)
+        worktree = await self._worktree(task, agent)
         launch = msgspec.structs.replace(
             launch,
             prompt=assignments.prompt(task),
-            environment={**launch.environment, **assignments.environment(task)},
+            environment={
+                **launch.environment,
+                **assignments.environment(task),
+                **worktree_variables(worktree),
+            },
             folder=self._home and self._home / TASKS_FOLDER / f"{conversation}-{task.epoch}",
-            cwd=task.outputs,
+            worktree=None if worktree is None else worktree.root,
+            cwd=task.outputs if worktree is None else worktree.cwd,
             outputs=(task.outputs, task.dialogue),
             model=task.agent.model or "",
             tools=task.agent.tools or (),
@@ -149,6 +158,11 @@ class Tasks:
         )
         return SessionSetup(runtime, launch, intake)
 
+    async def _worktree(self, task: Assignment, agent: Agent) -> Worktree | None:
+        if self._worktrees is None or not task.in_worktree:
+            return None
+        return await self._worktrees.of_task(task.conversation, agent)
+
     async def assignment(self, name: ConversationId, to: str = "") -> Assignment:
         """The assignment of the agent `to`, or else of the agent that has the conversation."""
         team = self._dispatcher.team
@@ -159,6 +173,7 @@ class Tasks:
         agents = await asyncio.to_thread(agents_of, delegation, root)
         name_of = to or conversation.state
         agent = agents.get(name_of) or AgentFile(name_of, "")  # a selector may be no state
+        candidates = _candidates(conversation.selection, agent.name, agents)
         return Assignment(
             conversation=name,
             text=conversation.text,
@@ -170,8 +185,13 @@ class Tasks:
             others=[each for each in delegation.agents if each != agent.name],
             depth=conversation.depth,
             before="\n\n".join(conversation.reports),
-            candidates=_candidates(conversation.selection, agent.name, agents),
+            in_worktree=not candidates and self._has_worktree(agent.name),
+            candidates=candidates,
         )
+
+    def _has_worktree(self, name: str) -> bool:
+        agent = Agent(seat=FIRST_ENROLLED_SEAT, name=name)
+        return self._worktrees is not None and self._worktrees.has_task_worktree(agent)
 
     def _spared(self, task: Assignment) -> Sequence[Path]:
         """Folders that snapshots leave out: the session's own files and the home."""
@@ -202,7 +222,7 @@ class Tasks:
             return
         elif said.result is not None and not said.result.ok:
             await self._finish(conversation, said.result.text, failed=True)
-        elif (refused := said.refused_write) and not found.files:
+        elif (refused := said.refused_write) and not found.files and not task.in_worktree:
             why = f"it wrote nothing, because a write was refused: {refused}"
             await self._finish(conversation, why, failed=True, report=said.report)
         elif said.handed and task.mode is DelegationMode.INTERACTIVE and not task.candidates:
@@ -331,6 +351,7 @@ class TaskIntake(Intake):
         before: FilesBefore,
     ) -> None:
         """Act for the seat of this session until it ends."""
+        self._worktree = launch.worktree
         super().__init__(
             dispatcher,
             clock,
@@ -384,7 +405,7 @@ class TaskIntake(Intake):
         task = self._before.task
         root, given = task.dialogue.parents[2], request.arguments
         if request.confined or await asyncio.to_thread(
-            is_own, root, request.tool, given, request.cwd, by_agent=True
+            is_own, root, request.tool, given, request.cwd, worktree=self._worktree, by_agent=True
         ):
             return ports.PermissionAnswer(True, "")
         answer = ports.PermissionAnswer(False, REFUSAL.format(outputs=task.outputs))

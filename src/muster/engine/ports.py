@@ -100,8 +100,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     mode: RunMode
     prompt: str = ""
     idle: bool = False
-    """Whether there is nothing to do yet: whoever pays for reading the prompt may let it wait until
-    there is, and read it then."""
+    """Whether there is nothing to do yet: a prompt that costs may wait until there is."""
 
     environment: Mapping[str, str] = {}
     """The variables that tell the program its identity, muster's address and its token."""
@@ -111,6 +110,9 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
 
     cwd: Path | None = None
     """Where it works, unless its settings say so."""
+
+    worktree: Path | None = None
+    """The git worktree that is its own: it works at `cwd` in it, whatever its settings say."""
 
     outputs: tuple[Path, ...] = ()
     """The folders and files that are the session's own to write; they exist."""

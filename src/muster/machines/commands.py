@@ -10,7 +10,7 @@ from datetime import datetime
 import msgspec
 
 from muster.machines.documents import AgentDocument, HandedOver, MessageCopy, WakeText
-from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
+from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId, WorkspaceId
 from muster.machines.policies import RunPolicy
 from muster.machines.state import TurnState
 from muster.machines.vocabulary import (
@@ -23,6 +23,7 @@ from muster.machines.vocabulary import (
     Authority,
     Awaits,
     Budget,
+    ChangeCount,
     DelegationMode,
     DeliveryWay,
     FileChange,
@@ -40,6 +41,7 @@ from muster.machines.vocabulary import (
     Taken,
     TurnConfig,
     Usage,
+    WorkspaceStep,
 )
 
 
@@ -1112,6 +1114,89 @@ class SeeMessages(Command, frozen=True, kw_only=True):
     upto: int
     seat: SeatId | None = None
     channel: ChannelId | None = None
+
+
+# ── workspaces ────────────────────────────────────────────────────────────────────────────────────
+
+
+class PlanWorkspace(Command, frozen=True, kw_only=True):
+    """Make a git worktree for an agent or a conversation: this comes before anything is made."""
+
+    workspace: WorkspaceId
+    repository: str
+    """The work tree that it belongs to, as a path."""
+
+    folder: str
+    branch: str
+    base: str
+    """The commit that it starts from."""
+
+    target: str = ""
+    """The branch that it starts from, and is merged into; empty for a detached HEAD."""
+
+    seat: SeatId | None = None
+    """The seat of the agent, if it is the workspace of one."""
+
+    conversation: ConversationId | None = None
+    agent_name: str = ""
+
+
+class ReportWorkspaceMade(Command, frozen=True, kw_only=True):
+    """A worktree and its branch exist. `git_dir` is git's own folder for it."""
+
+    workspace: WorkspaceId
+    git_dir: str
+
+
+class ReportWorkspaceChanges(Command, frozen=True, kw_only=True):
+    """How much a worktree changes, at the end of a session in it."""
+
+    workspace: WorkspaceId
+    changes: ChangeCount
+
+
+class HandWorkspace(Command, frozen=True, kw_only=True):
+    """Let another conversation go on in the workspace of a finished one. Only people do that."""
+
+    workspace: WorkspaceId
+    conversation: ConversationId
+
+
+class BeginWorkspaceStep(Command, frozen=True, kw_only=True):
+    """Merge, rebase or discard a workspace: this comes before anything is done. Only people merge
+    and rebase; muster itself discards workspaces without unmerged work."""
+
+    workspace: WorkspaceId
+    step: WorkspaceStep
+    branch: str = ""
+    """The branch that it is merged into, or rebased onto."""
+
+    force: bool = False
+    """Discard it with its unmerged work."""
+
+
+class ReportWorkspaceStep(Command, frozen=True, kw_only=True):
+    """A merge or a rebase is done, or it has changed nothing: `failure` says why."""
+
+    workspace: WorkspaceId
+    commit: str = ""
+    """The commit that the branch is at."""
+
+    changes: ChangeCount = ChangeCount()
+    """What a merge brought into the branch."""
+
+    failure: str = ""
+    files: tuple[str, ...] = ()
+    """The files in conflict."""
+
+
+class ReportWorkspaceRemoved(Command, frozen=True, kw_only=True):
+    """The worktree and the branch of a workspace do not exist any more."""
+
+    workspace: WorkspaceId
+    reason: str
+    commit: str = ""
+    """The last commit of its branch, from which unmerged work can be restored."""
 
 
 COMMANDS: tuple[type[Command], ...] = tuple(Command.__subclasses__())

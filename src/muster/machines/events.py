@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 import msgspec
 
 from muster.machines.documents import AgentDocument, HandedOver, MessageCopy, WakeCheck
-from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
+from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId, WorkspaceId
 from muster.machines.policies import RunPolicy
 from muster.machines.vocabulary import (
     NO_LIMIT,
@@ -24,6 +24,7 @@ from muster.machines.vocabulary import (
     AttachedFile,
     Authority,
     Budget,
+    ChangeCount,
     Claim,
     DelegationMode,
     DeliveryWay,
@@ -47,6 +48,7 @@ from muster.machines.vocabulary import (
     TurnConfig,
     Urgency,
     Usage,
+    WorkspaceStep,
 )
 
 
@@ -1154,6 +1156,99 @@ class MessagesSeen(Fact, frozen=True, kw_only=True):
     upto: int
     seat: SeatId | None = None
     channel: ChannelId | None = None
+
+
+# ── workspaces ────────────────────────────────────────────────────────────────────────────────────
+
+
+class WorkspacePlanned(Fact, frozen=True, kw_only=True):
+    """A git worktree is about to be made for an agent or a conversation."""
+
+    workspace: WorkspaceId
+    repository: str
+    folder: str
+    branch: str
+    base: str
+    target: str = ""
+    seat: SeatId | None = None
+    """The agent whose workspace it is."""
+
+    conversation: ConversationId | None = None
+    agent_name: str = ""
+
+
+class WorkspaceMade(Fact, frozen=True, kw_only=True):
+    """The worktree and its branch exist."""
+
+    workspace: WorkspaceId
+    git_dir: str
+
+
+class WorkspaceChanged(Fact, frozen=True, kw_only=True):
+    """How much a worktree changes, as it was at the end of a session in it."""
+
+    workspace: WorkspaceId
+    changes: ChangeCount
+
+
+class WorkspaceHanded(Fact, frozen=True, kw_only=True):
+    """Another conversation goes on in the workspace of a finished one."""
+
+    workspace: WorkspaceId
+    conversation: ConversationId
+
+
+class WorkspaceStepBegun(Fact, frozen=True, kw_only=True):
+    """A workspace is about to be merged, rebased or discarded."""
+
+    workspace: WorkspaceId
+    step: WorkspaceStep
+    branch: str = ""
+    force: bool = False
+
+
+class WorkspaceMerged(Fact, frozen=True, kw_only=True):
+    """The changes of a workspace were merged into a branch."""
+
+    workspace: WorkspaceId
+    branch: str
+    commit: str
+    """The merge commit."""
+
+    changes: ChangeCount = ChangeCount()
+
+
+class WorkspaceRebased(Fact, frozen=True, kw_only=True):
+    """The branch of a workspace was rebased onto another."""
+
+    workspace: WorkspaceId
+    branch: str
+    commit: str
+
+
+class WorkspaceConflict(Fact, frozen=True, kw_only=True):
+    """A merge or a rebase has conflicts in these files; nothing was changed."""
+
+    workspace: WorkspaceId
+    step: WorkspaceStep
+    branch: str
+    files: tuple[str, ...]
+
+
+class WorkspaceStepFailed(Fact, frozen=True, kw_only=True):
+    """A merge, a rebase or a discard was not done."""
+
+    workspace: WorkspaceId
+    step: WorkspaceStep
+    reason: str
+
+
+class WorkspaceRemoved(Fact, frozen=True, kw_only=True):
+    """The worktree and the branch of a workspace were removed, or could not be made."""
+
+    workspace: WorkspaceId
+    reason: str
+    commit: str = ""
 
 
 FACTS: tuple[type[Fact], ...] = tuple(Fact.__subclasses__())

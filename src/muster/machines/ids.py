@@ -12,6 +12,9 @@ ConversationId = NewType("ConversationId", str)
 SessionId = NewType("SessionId", str)
 """One process from start to exit; for muster itself the `serverSessionId`, from boot to stop."""
 
+WorkspaceId = NewType("WorkspaceId", str)
+"""The name of a worktree of muster: its folder in the home, and its branch behind `muster/`."""
+
 LEAD_SEAT: Final = SeatId(4)
 GRID_SEATS: Final = tuple(SeatId(seat) for seat in range(9) if seat != LEAD_SEAT)
 FIRST_ENROLLED_SEAT: Final = SeatId(9)

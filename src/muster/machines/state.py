@@ -18,6 +18,7 @@ from muster.machines.ids import (
     ConversationId,
     SeatId,
     SessionId,
+    WorkspaceId,
     document_id,
 )
 from muster.machines.policies import PUT_TO_SLEEP, STOPS, RunPolicy
@@ -28,6 +29,7 @@ from muster.machines.vocabulary import (
     Authority,
     Awaits,
     Budget,
+    ChangeCount,
     Claim,
     DelegationMode,
     DeliveryWay,
@@ -45,6 +47,7 @@ from muster.machines.vocabulary import (
     TurnState,
     Urgency,
     Usage,
+    WorkspaceState,
 )
 
 
@@ -944,6 +947,54 @@ class SettledNeed(Record, frozen=True, kw_only=True):
     """The time at which it comes back; none if it is done."""
 
 
+class Workspace(Record, frozen=True, kw_only=True):
+    """A git worktree and its branch, in which one agent works, or the agents of one conversation.
+
+    What it changes is asked of git. A merge leaves it open: its agent goes on in it.
+    """
+
+    id: WorkspaceId
+    repository: str
+    folder: str
+    branch: str
+    base: str
+    target: str = ""
+    """The branch that it is merged into, unless a person says another."""
+
+    seat: SeatId | None = None
+    conversation: ConversationId | None = None
+    earlier: tuple[ConversationId, ...] = ()
+    """Finished conversations that worked in it before."""
+
+    agent_name: str = ""
+    """The name of its agent when it was made."""
+
+    git_dir: str = ""
+    state: WorkspaceState = WorkspaceState.MAKING
+    since: datetime
+    """The time of the last change of its state."""
+
+    seq: int = 0
+    into: str = ""
+    """The branch of the step that is under way, or of the last one."""
+
+    force: bool = False
+    """Whether it is discarded with its unmerged work."""
+
+    changes: ChangeCount = ChangeCount()
+    """The unmerged changes, as they were counted last."""
+
+    commit: str = ""
+    """The commit of the last merge, or of its branch when it was closed."""
+
+    merged: bool = False
+    conflict: tuple[str, ...] = ()
+    """The files in conflict at the last merge or rebase."""
+
+    problem: str = ""
+    """Why the last step was not done, or why it was closed."""
+
+
 class Team(Record, frozen=True, kw_only=True):
     """The current state of a team."""
 
@@ -995,6 +1046,8 @@ class Team(Record, frozen=True, kw_only=True):
     """How far in the log each person has looked at the team; the last who looked is last."""
 
     keys: RecentKeys = RecentKeys()
+    workspaces: Mapping[WorkspaceId, Workspace] = {}
+    """The worktrees of agents and conversations, with those that were closed last."""
 
     @property
     def is_stopping_now(self) -> bool:
@@ -1014,12 +1067,27 @@ class Team(Record, frozen=True, kw_only=True):
             raise NotFound(kind="seat", name=str(seat))
         return found
 
+    def workspace(self, workspace: WorkspaceId) -> Workspace:
+        """A workspace by its name."""
+        found = self.workspaces.get(workspace)
+        if found is None:
+            raise NotFound(kind="workspace", name=workspace)
+        return found
+
     def channel(self, channel: ChannelId) -> Channel:
         """A channel by its name."""
         found = self.channels.get(channel)
         if found is None:
             raise NotFound(kind="channel", name=channel)
         return found
+
+    def is_worked_in(self, workspace: Workspace) -> bool:
+        """Whether a session of muster works in a workspace, or its conversation is open."""
+        if workspace.conversation is not None:
+            return workspace.conversation in self.delegation.conversations
+        agent = None if workspace.seat is None else self.agents.get(workspace.seat)
+        session = None if agent is None else self.sessions.get(agent.session or SessionId(""))
+        return session is not None and session.seats[0] == workspace.seat
 
     def busy_in(self, agent: Agent) -> Sequence[ChannelId]:
         """The channels in which an agent holds the turn, or its work on a lost turn is being

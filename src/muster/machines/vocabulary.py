@@ -357,7 +357,47 @@ class NeedKind(StrEnum):
     FAILED = "failed"
     STUCK = "stuck"
     CONFLICT = "conflict"
+    REVIEW = "review"
     MESSAGE = "message"
+
+
+class WorkspaceState(StrEnum):
+    """The state of a workspace: `open`, or the step that is under way."""
+
+    MAKING = "making"
+    OPEN = "open"
+    MERGING = "merging"
+    REBASING = "rebasing"
+    DISCARDING = "discarding"
+    CLOSED = "closed"
+
+
+class WorkspaceStep(StrEnum):
+    """Something that is done with a worktree as a whole."""
+
+    MERGE = "merge"
+    REBASE = "rebase"
+    DISCARD = "discard"
+
+    @property
+    def state(self) -> WorkspaceState:
+        """The state of a workspace while the step is under way."""
+        return _UNDER_WAY[self]
+
+
+_UNDER_WAY = {
+    WorkspaceStep.MERGE: WorkspaceState.MERGING,
+    WorkspaceStep.REBASE: WorkspaceState.REBASING,
+    WorkspaceStep.DISCARD: WorkspaceState.DISCARDING,
+}
+
+
+class ChangeCount(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """How much a worktree changes, beside the branch that it is merged into."""
+
+    files: int = 0
+    insertions: int = 0
+    deletions: int = 0
 
 
 class Limit(StrEnum):

@@ -18,7 +18,7 @@ from muster.runtimes.lines.desk import RequestDesk
 from muster.runtimes.lines.types import LINES_VARIABLE, LINES_VERSION
 from muster.runtimes.process import processes
 from muster.runtimes.process.cgroups import OwnCgroups, own_cgroups
-from muster.runtimes.process.confined import confined, writable_paths
+from muster.runtimes.process.confined import confined, working_directory, writable_paths
 from muster.runtimes.process.group import StopSteps
 from muster.runtimes.process.limited import limited
 from muster.runtimes.process.listener import SerialListener
@@ -86,10 +86,7 @@ class CommandRuntime:
             raise self._cannot(launch, *self._why(error, self._cwd(launch))) from error
 
     def _cwd(self, launch: Launch) -> Path:
-        """Where it works: as its settings say, else where it is sent, else where they are."""
-        if self._settings.cwd is None and launch.cwd is not None:
-            return launch.cwd
-        return self._base / (self._settings.cwd or "")
+        return working_directory(self._settings, self._base, launch)
 
     async def reclaim(self, leftover: Leftover) -> str:
         """End what is left of a session; never another process that has its number by now."""

@@ -1,10 +1,10 @@
-"""The folder and the environment variables of a session."""
+"""The folder, the git worktree and the environment variables of a session."""
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple, Protocol
 
-from muster.machines.ids import SessionId
+from muster.machines.ids import ConversationId, SessionId
 from muster.machines.state import Agent
 from muster.machines.vocabulary import RunMode
 from muster.sessions.session_tokens import SessionTokens
@@ -12,13 +12,45 @@ from muster.sessions.session_tokens import SessionTokens
 AGENTS_FOLDER: Final = "agents"
 
 
+class Worktree(NamedTuple):
+    """A git worktree that a session works in."""
+
+    root: Path
+    cwd: Path
+    """The folder in it that stands for the one that the settings name."""
+
+    branch: str
+
+
+class WorktreeProvider(Protocol):
+    """Makes the worktrees of sessions, where the settings say so."""
+
+    async def of_agent(self, agent: Agent) -> Worktree | None:
+        """The worktree of an agent. Raises `CannotMakeWorkspace`."""
+        ...
+
+    def has_task_worktree(self, agent: Agent) -> bool:
+        """Whether the tasks of an agent have worktrees of their own."""
+        ...
+
+    async def of_task(self, conversation: ConversationId, agent: Agent) -> Worktree | None:
+        """The worktree of a conversation. Raises `CannotMakeWorkspace`."""
+        ...
+
+
 class SessionEnvironment:
     """Makes the folder path and the environment variables of a team's sessions."""
 
     def __init__(
-        self, session_tokens: SessionTokens, *, home: Path | None = None, url: str = ""
+        self,
+        session_tokens: SessionTokens,
+        worktrees: WorktreeProvider | None = None,
+        *,
+        home: Path | None = None,
+        url: str = "",
     ) -> None:
         """`home` is the team's home; `url` is the address of its server, if there is one."""
+        self._worktrees = worktrees
         self._session_tokens = session_tokens
         self._home = home
         self._url = url
@@ -28,6 +60,10 @@ class SessionEnvironment:
         if self._home is None:
             return None
         return self._home / AGENTS_FOLDER / agent.folder_name
+
+    async def worktree(self, agent: Agent) -> Worktree | None:
+        """The git worktree of an agent, made if need be; None where it has none of its own."""
+        return None if self._worktrees is None else await self._worktrees.of_agent(agent)
 
     @property
     def guarded(self) -> tuple[Path, ...]:
@@ -48,3 +84,10 @@ class SessionEnvironment:
             variables["MUSTER_URL"] = self._url
             variables["MUSTER_TOKEN"] = self._session_tokens.issue(session)
         return variables
+
+
+def worktree_variables(worktree: Worktree | None) -> Mapping[str, str]:
+    """The variables of a session that works in a git worktree of its own."""
+    if worktree is None:
+        return {}
+    return {"MUSTER_WORKTREE": str(worktree.root), "MUSTER_BRANCH": worktree.branch}

@@ -33,7 +33,7 @@ from muster.machines.state import Agent, Phase, Team
 from muster.machines.turns.table import held_turns
 from muster.machines.vocabulary import Outcome, Urgency
 from muster.sessions.approvals import Approvals
-from muster.sessions.environment import SessionEnvironment
+from muster.sessions.environment import SessionEnvironment, worktree_variables
 from muster.sessions.intake import Intake
 from muster.sessions.orders import (
     TYPES,
@@ -249,6 +249,7 @@ class Sessions:
         runtime = self._runtimes(agent)
         if runtime is None:
             raise Invalid(what=agent.id, why="has no runtime; name one in the settings")
+        worktree = await around.worktree(agent)
         opening, told.asks = NOTHING_TO_TELL, not runtime.has_initial_prompt
         if runtime.has_initial_prompt:
             opening = await self._prompter.opening(agent, order.mode, told)
@@ -269,8 +270,13 @@ class Sessions:
             mode=order.mode,
             prompt=opening.text,
             idle=opening.idle,
-            environment=around.environment(agent, order.session, order.mode),
+            environment={
+                **around.environment(agent, order.session, order.mode),
+                **worktree_variables(worktree),
+            },
             folder=around.folder(agent),
+            worktree=None if worktree is None else worktree.root,
+            cwd=None if worktree is None else worktree.cwd,
             guarded=around.guarded,
             soul=agent.soul,
         )

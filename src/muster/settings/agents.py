@@ -71,6 +71,9 @@ Confine = Literal["outputs", "worktree", "none"]
 PromptWay = Literal["stdin", "lines", "file", "none"]
 """How a program gets its prompt."""
 
+WorkspaceKind = Literal["shared", "worktree"]
+"""Whether an agent works in a git worktree of its own."""
+
 RuntimeKind = Literal["command", "claude", "codex", "acp", "python", "file"]
 """The kinds of agents."""
 
@@ -126,6 +129,13 @@ class AgentSettings(ProcessSettings, frozen=True, kw_only=True):
         Rule(
             'Where it may write, enforced by the kernel: "outputs", "worktree" (and its working '
             'directory), or "none" (everywhere).'
+        ),
+    ] = None
+    workspace: Annotated[
+        WorkspaceKind | None,
+        Rule(
+            'Where it works: "shared" (its working directory itself), or "worktree" (a git worktree'
+            " of its own, whose changes a person merges)."
         ),
     ] = None
     seat: Annotated[

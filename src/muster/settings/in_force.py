@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from muster.errors import BadSettings
-from muster.machines.ids import GRID_SEATS, LEAD_SEAT, name_key
+from muster.machines.ids import FIRST_ENROLLED_SEAT, GRID_SEATS, LEAD_SEAT, name_key
 from muster.machines.state import Agent
-from muster.settings.agents import ANYBODY, AgentSettings
+from muster.settings.agents import ANYBODY, AgentSettings, WorkspaceKind
 from muster.settings.model import SETTINGS, Settings
 from muster.settings.policies import POLICIES
+
+WORKTREE: Final[WorkspaceKind] = "worktree"
 
 RESTART_TABLES: Final = ("server", "store")
 RESTART_KEYS: Final = ("team.human", "team.inboxes")
@@ -167,6 +170,12 @@ def table_of(settings: Settings, agent: Agent) -> AgentSettings:
         return settings.agents[lead]
     usual = by_key.get(ANYBODY) if agent.place in GRID_SEATS else None
     return own or usual or AgentSettings()
+
+
+def task_workspace(settings: Settings, agent: Agent) -> WorkspaceKind:
+    """Where an agent works on tasks: as its own table says, or else as for all tasks."""
+    own = table_of(settings, replace(agent, seat=FIRST_ENROLLED_SEAT))
+    return own.workspace or settings.delegation.workspace
 
 
 def confined_by(settings: Settings) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from muster.machines.ids import GRID_SEATS, SeatId
 from muster.machines.names import check_agent_name
 from muster.machines.state import Team
 from muster.machines.vocabulary import Allowance, Placeholder, TurnConfig
-from muster.settings.agents import AGENTS, AgentSettings, Confine, read_agents
+from muster.settings.agents import AGENTS, AgentSettings, Confine, WorkspaceKind, read_agents
 from muster.settings.channels import CHANNELS, ChannelSettings, Known, read_channels
 from muster.settings.file import line_of, parsed, text_of
 from muster.settings.notify import NOTIFY, NotifySettings, read_notify
@@ -138,6 +138,14 @@ class DelegationSettings(msgspec.Struct, frozen=True, kw_only=True):
             'project), or "none" (everywhere); for agents that do not say it themselves.'
         ),
     ] = "none"
+    workspace: Annotated[
+        WorkspaceKind,
+        Rule(
+            'Where tasks work: "shared" (the outputs of their conversation), or "worktree" (a git '
+            "worktree of the project for each conversation); for agents that do not say it "
+            "themselves."
+        ),
+    ] = "shared"
     selector: Annotated[
         str,
         Rule(

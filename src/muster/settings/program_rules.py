@@ -42,6 +42,7 @@ _OF_A_PROCESS: Final = (
 _RUN_BY_MUSTER: Final = (
     *_OF_A_COMMAND,
     *_OF_A_PROCESS,
+    "workspace",
     "target",
     "wake_check",
     "handover",

@@ -22,6 +22,7 @@ _WHAT: Final[Mapping[NeedKind, str]] = {
     NeedKind.FAILED: "failed",
     NeedKind.STUCK: "is stuck",
     NeedKind.CONFLICT: "has conflicting reports",
+    NeedKind.REVIEW: "has changes to review",
     NeedKind.MESSAGE: "wrote to you",
 }
 

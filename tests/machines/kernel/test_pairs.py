@@ -12,7 +12,15 @@ from muster.machines import events as e
 from muster.machines.commands import COMMANDS, Command
 from muster.machines.documents import AgentDocument, HandedOver
 from muster.machines.events import FACTS
-from muster.machines.ids import GRID_SEATS, LEAD_SEAT, ChannelId, ConversationId, SeatId, SessionId
+from muster.machines.ids import (
+    GRID_SEATS,
+    LEAD_SEAT,
+    ChannelId,
+    ConversationId,
+    SeatId,
+    SessionId,
+    WorkspaceId,
+)
 from muster.machines.kernel.couplings import COUPLINGS
 from muster.machines.kernel.fold import EVOLVERS
 from muster.machines.kernel.invariants import violations
@@ -25,6 +33,7 @@ from muster.machines.vocabulary import (
     Authority,
     Awaits,
     Budget,
+    ChangeCount,
     DelegationMode,
     DeliveryWay,
     FileChange,
@@ -36,13 +45,14 @@ from muster.machines.vocabulary import (
     SpeakerOrder,
     Taken,
     Usage,
+    WorkspaceStep,
 )
 from tests.machines.identity import test_identity
 from tests.machines.scene import REVIEWS, Scene
 from tests.machines.teams.papers import paper, said
 from tests.machines.turns import test_turns
 
-PM, NEW = SeatId(9), ChannelId("new")
+PM, NEW, SHOP = SeatId(9), ChannelId("new"), WorkspaceId("Ada")
 
 
 def _identity(status: Status) -> Callable[[], Scene]:
@@ -225,6 +235,14 @@ def tries(team: Team) -> Iterator[Command]:
     yield c.ReopenNeed(key="failed:10:5")
     yield c.EndDelegation()
     yield c.OpenConversation(text="more", speaker_name="Marcus")
+    yield c.PlanWorkspace(workspace=SHOP, repository="/r", folder="/w", branch="b", base="c")
+    yield c.ReportWorkspaceMade(workspace=SHOP, git_dir="/g")
+    yield c.ReportWorkspaceChanges(workspace=SHOP, changes=ChangeCount(files=1))
+    yield c.HandWorkspace(workspace=SHOP, conversation=ConversationId("conv_009"))
+    for step in WorkspaceStep:
+        yield c.BeginWorkspaceStep(workspace=SHOP, step=step, branch="main")
+    yield c.ReportWorkspaceStep(workspace=SHOP, commit="d")
+    yield c.ReportWorkspaceRemoved(workspace=SHOP, reason="empty")
 
 
 def _papers(team: Team) -> Iterator[AgentDocument]:

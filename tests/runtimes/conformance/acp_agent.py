@@ -193,6 +193,9 @@ class Agent:
         self.asked = None
         self.do_say("written" if "result" in message else message["error"]["message"])
 
+    def do_where(self, rest: str) -> None:
+        self.do_say(str(Path.cwd()))
+
     def do_spend(self, rest: str) -> None:
         self.update(
             sessionUpdate="usage_update",

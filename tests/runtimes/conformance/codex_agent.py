@@ -134,6 +134,9 @@ class Codex:
         answer = self.read()
         self.do_say(str(answer["error"]["message"]))
 
+    def do_where(self, rest: str) -> None:
+        self.do_say(str(Path.cwd()))
+
     def do_spend(self, rest: str) -> None:
         self.total += 1
         total = {"inputTokens": 14, "cachedInputTokens": 4, "outputTokens": 5}

@@ -9,6 +9,7 @@ import select
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 HOW = sys.argv[1:]
 
@@ -54,6 +55,7 @@ def work(prompt: str) -> None:
         send(type="approval_request", id="a1", tool="Edit", detail=f"file: {rest}")
         answer = json.loads(sys.stdin.readline())
         rest = "accept" if answer["allowed"] else answer["reason"]
+    rest = str(Path.cwd()) if verb == "where" else rest
     usage: dict[str, float] = {}
     if verb == "spend":
         usage = {"costUsd": 0.25, "inputTokens": 10, "outputTokens": 5}

@@ -40,6 +40,10 @@ async def ask(turn: PythonTurn, rest: str) -> object:
     return "allow_once" if answer.allowed else "reject_once"
 
 
+async def where(turn: PythonTurn, rest: str) -> object:
+    return str(turn.folder)
+
+
 async def spend(turn: PythonTurn, rest: str) -> object:
     turn.add_usage(cost_usd=0.25, input_tokens=10, output_tokens=5)
     return rest
@@ -77,7 +81,7 @@ async def who(turn: PythonTurn, rest: str) -> object:
 
 ACTS = {
     each.__name__: each
-    for each in (hang, block, tool, ask, spend, crash, leave, number, post, late, who)
+    for each in (hang, block, tool, ask, spend, crash, leave, number, post, late, who, where)
 }
 
 

@@ -69,7 +69,13 @@ class Stage:
         self.listener = Approver()
 
     async def start(
-        self, prompt: str = "", *, how: str = "", stop_s: float = LIFE_SECONDS, idle: bool = False
+        self,
+        prompt: str = "",
+        *,
+        how: str = "",
+        stop_s: float = LIFE_SECONDS,
+        idle: bool = False,
+        worktree: Path | None = None,
     ) -> SessionHandle:
         runtime = self.subject.make(self.folder, how, stop_s)
         launch = Launch(
@@ -79,6 +85,8 @@ class Stage:
             prompt=prompt,
             idle=idle,
             folder=self.folder / "agents" / "Ada",
+            worktree=worktree,
+            cwd=None if worktree is None else worktree / "web",
         )
         return await runtime.start(launch, self.listener)
 
@@ -104,6 +112,18 @@ def test_prompts_are_answered_in_order_by_one_session(stage: Stage) -> None:
         assert all(each.ok and each.answers for each in stage.listener.results())
         if stage.subject.confirms:
             assert stage.listener.taken() == [Taken.STARTED, Taken.STARTED]
+        await ended(session)
+
+    run(scene())
+
+
+def test_a_session_with_a_worktree_works_in_it(stage: Stage) -> None:
+    async def scene() -> None:
+        place = stage.folder / "worktrees" / "Ada"
+        (place / "web").mkdir(parents=True)
+        session = await stage.start("where am I", worktree=place)
+        await stage.listener.answered(1)
+        assert stage.listener.answers() == [str(place / "web")]
         await ended(session)
 
     run(scene())

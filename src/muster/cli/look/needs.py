@@ -156,6 +156,9 @@ def remedy(need: NeedView) -> str:
             return f"{on}, or muster needs done {need.key}"
         case NeedKind.FAILED:
             return f"muster why {agent}, then muster start {agent}"
+        case NeedKind.REVIEW:
+            name = need.key.partition(":")[2]
+            return f"muster workspace merge {name}, or muster workspace discard {name} --force"
         case NeedKind.REQUEST:
             return f"muster ask TEXT, or muster needs done {need.key}"
         case NeedKind.FAILING | NeedKind.STUCK | NeedKind.CONFLICT:

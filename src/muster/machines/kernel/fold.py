@@ -24,6 +24,7 @@ from muster.machines.teams import fold as teams_fold
 from muster.machines.turns import fold as turn_fold
 from muster.machines.turns import message_fold, unanswered_fold
 from muster.machines.vocabulary import Machine, SpeakerOrder
+from muster.machines.workspaces import fold as workspace_fold
 
 
 def _unchanged(team: Team, event: Event, fact: Fact) -> Team:
@@ -210,6 +211,16 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.NeedReopened: needs_fold.need_reopened,
     e.MoreAllowed: breaker_fold.more_allowed,
     e.MessagesSeen: needs_fold.messages_seen,
+    e.WorkspacePlanned: workspace_fold.workspace_planned,
+    e.WorkspaceMade: workspace_fold.workspace_made,
+    e.WorkspaceChanged: workspace_fold.workspace_changed,
+    e.WorkspaceHanded: workspace_fold.workspace_handed,
+    e.WorkspaceStepBegun: workspace_fold.workspace_step_begun,
+    e.WorkspaceMerged: workspace_fold.workspace_merged,
+    e.WorkspaceRebased: workspace_fold.workspace_rebased,
+    e.WorkspaceConflict: workspace_fold.workspace_conflict,
+    e.WorkspaceStepFailed: workspace_fold.workspace_step_failed,
+    e.WorkspaceRemoved: workspace_fold.workspace_removed,
 }
 
 

@@ -14,6 +14,7 @@ from muster.machines.vocabulary import (
     Activity,
     Answered,
     ApprovalScope,
+    ChangeCount,
     Claim,
     DeliveryWay,
     Machine,
@@ -78,6 +79,11 @@ def _clip(text: str) -> str:
     line = " ".join(text[:_LOOKED_CHARS].split())
     is_whole = len(line) <= _TEXT_CHARS and len(text) <= _LOOKED_CHARS
     return line if is_whole else line[: _TEXT_CHARS - 1] + _CUT
+
+
+def _change_count(count: ChangeCount) -> str:
+    files = "1 file" if count.files == 1 else f"{count.files} files"
+    return f"{files}, +{count.insertions} -{count.deletions}"
 
 
 _TAKEN_AWAY = "a human took the turn away"
@@ -509,4 +515,22 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
         f" {f'in {f.channel}' if f.channel else f'by {_who(t, f.seat)}'}"
     ),
     e.ConversationEnd: lambda f, t: f"{f.conversation} was {f.outcome}: {_clip(f.summary)}",
+    e.WorkspacePlanned: lambda f, t: f"a worktree for {f.workspace} is made on {f.branch}",
+    e.WorkspaceMade: lambda f, t: f"the worktree of {f.workspace} is there",
+    e.WorkspaceChanged: lambda f, t: f"{f.workspace} changes {_change_count(f.changes)}",
+    e.WorkspaceHanded: lambda f, t: f"{f.conversation} goes on in the worktree of {f.workspace}",
+    e.WorkspaceStepBegun: lambda f, t: (
+        f"{f.step} of {f.workspace} began{f' ({_clip(f.branch)})' if f.branch else ''}"
+    ),
+    e.WorkspaceMerged: lambda f, t: (
+        f"{f.workspace} was merged into {_clip(f.branch)}: {_change_count(f.changes)}"
+    ),
+    e.WorkspaceRebased: lambda f, t: f"{f.workspace} was rebased onto {_clip(f.branch)}",
+    e.WorkspaceConflict: lambda f, t: (
+        f"{f.step} of {f.workspace} has conflicts in {_clip(', '.join(f.files))}"
+    ),
+    e.WorkspaceStepFailed: lambda f, t: f"{f.step} of {f.workspace} failed: {_clip(f.reason)}",
+    e.WorkspaceRemoved: lambda f, t: (
+        f"the worktree of {f.workspace} was removed: {_clip(f.reason)}"
+    ),
 }

@@ -36,6 +36,7 @@ from muster.machines.state import Team
 from muster.machines.teams import importing
 from muster.machines.turns import channels, granting, messages, unanswered, usage
 from muster.machines.turns import decide as turns
+from muster.machines.workspaces import decide as workspaces
 
 
 class CommandDecision(msgspec.Struct, frozen=True, gc=False):
@@ -191,6 +192,13 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.ReopenNeed: needs.reopen_need,
     c.AllowMore: going_on.allow_more,
     c.SeeMessages: needs.see_messages,
+    c.PlanWorkspace: workspaces.plan_workspace,
+    c.ReportWorkspaceMade: workspaces.report_workspace_made,
+    c.ReportWorkspaceChanges: workspaces.report_workspace_changes,
+    c.HandWorkspace: workspaces.hand_workspace,
+    c.BeginWorkspaceStep: workspaces.begin_workspace_step,
+    c.ReportWorkspaceStep: workspaces.report_workspace_step,
+    c.ReportWorkspaceRemoved: workspaces.report_workspace_removed,
 }
 
 # Permissions of actors. Couplings send as muster, which is not checked.
@@ -219,6 +227,8 @@ ACTOR_RULES: dict[type[Command], Callable[[Team, Any, str], None]] = {
     c.ReopenNeed: needs.check_settles,
     c.AllowMore: needs.check_settles,
     c.SeeMessages: needs.check_settles,
+    c.BeginWorkspaceStep: workspaces.check_step,
+    c.HandWorkspace: workspaces.check_hand,
     c.SummonAgents: shutdown.check_may_start,
     c.WakeAgents: shutdown.check_may_start,
 }

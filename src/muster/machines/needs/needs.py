@@ -16,7 +16,14 @@ from muster.machines.ids import MUSTER, ChannelId, ConversationId, SeatId
 from muster.machines.policies import SESSION_LIMIT
 from muster.machines.state import Agent, Channel, Record, Status, Team, WordToPerson
 from muster.machines.turns.rest_limits import RUNAWAY_ENDS
-from muster.machines.vocabulary import RUNAWAY, Authority, Limit, NeedKind, RunMode
+from muster.machines.vocabulary import (
+    RUNAWAY,
+    Authority,
+    Limit,
+    NeedKind,
+    RunMode,
+    WorkspaceState,
+)
 
 UNANSWERED: Final = frozenset({NeedKind.APPROVAL, NeedKind.QUESTION, NeedKind.HELD})
 """An agent waits for the answer: a person can put these aside for some time, and not as done."""
@@ -72,6 +79,7 @@ def all_needs(team: Team, now: datetime) -> list[Need]:
         *(need for agent in team.agents.values() for need in _of_agent(agent, now)),
         *(need for channel in team.channels.values() for need in _of_channel(channel)),
         *_failed_requests(team),
+        *_unreviewed(team),
     ]
     found.sort(key=lambda each: (_RANK[each.kind], each.since is None, each.since, each.key))
     return found
@@ -196,6 +204,23 @@ def _of_channel(channel: Channel) -> Iterator[Need]:
             can_go_on=True,
         )
     yield from _unread(channel.to_person, channel.seen, channel.id)
+
+
+def _unreviewed(team: Team) -> Iterator[Need]:
+    """Changes of finished tasks that are neither merged nor discarded."""
+    for each in team.workspaces.values():
+        is_over = each.conversation is not None and not team.is_worked_in(each)
+        if is_over and each.state is WorkspaceState.OPEN and each.changes.files:
+            count = each.changes
+            files = "1 file" if count.files == 1 else f"{count.files} files"
+            why = f"{files}, +{count.insertions} \u2212{count.deletions} to review"
+            yield Need(
+                kind=NeedKind.REVIEW,
+                key=f"review:{each.id}",
+                why=f"{each.problem}; {why}" if each.problem else why,
+                since=each.since,
+                conversation=each.conversation,
+            )
 
 
 def _failed_requests(team: Team) -> Iterator[Need]:

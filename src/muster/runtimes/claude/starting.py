@@ -27,7 +27,12 @@ from muster.runtimes.claude.session import ClaudeSession
 from muster.runtimes.claude.wire import Wire
 from muster.runtimes.command import env_file_variables, limits_of, output_file_of
 from muster.runtimes.process.cgroups import own_cgroups
-from muster.runtimes.process.confined import WritablePaths, confined, writable_paths
+from muster.runtimes.process.confined import (
+    WritablePaths,
+    confined,
+    working_directory,
+    writable_paths,
+)
 from muster.runtimes.process.group import StopSteps
 from muster.runtimes.process.limited import AppliedLimits, limited
 from muster.runtimes.process.listener import SerialListener
@@ -47,8 +52,7 @@ async def start(
 ) -> ClaudeSession:
     """Start it, and return when it is up and has its prompt."""
     claude = _for_launch(settings.claude, launch)
-    own = None if settings.cwd is None else base / settings.cwd
-    cwd = own or launch.cwd or base
+    cwd = working_directory(settings, base, launch)
     program = find_program(claude, base)
     try:
         agents = _agents(base / claude.agents) if claude.agents else None

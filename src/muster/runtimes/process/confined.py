@@ -49,15 +49,26 @@ class WritablePaths(NamedTuple):
     """The folder for temporary files."""
 
 
+def working_directory(settings: AgentSettings, base: Path, launch: Launch) -> Path:
+    """Where a session works: in its own worktree, else as its settings say, else where it is sent,
+    else where the settings are.
+    """
+    if launch.worktree is not None:
+        return launch.cwd or launch.worktree
+    own = None if settings.cwd is None else base / settings.cwd
+    return own or launch.cwd or base
+
+
 def writable_paths(
     settings: AgentSettings, launch: Launch, base: Path, guarded: tuple[Path, ...] = ()
 ) -> WritablePaths:
     """The paths of a session, by its agent's settings."""
     own = None if launch.folder is None or launch.outputs else launch.folder / OUTPUTS
+    worktree = () if launch.worktree is None else (launch.worktree,)
     return WritablePaths(
-        outputs=launch.outputs,
+        outputs=(*launch.outputs, *worktree),
         workspace=own,
-        work=base / (settings.cwd or ""),
+        work=launch.worktree or base / (settings.cwd or ""),
         guarded=(*guarded, *launch.guarded),
         scratch=None if launch.folder is None else launch.folder / SCRATCH,
     )

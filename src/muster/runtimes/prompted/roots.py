@@ -17,7 +17,9 @@ class WritableRoots(NamedTuple):
         real = (self.cwd / path).resolve()
         if any(_is_in(real, each) for each in self.outputs):
             return True
-        return _is_in(real, self.cwd) and not any(_is_in(real, each) for each in self.guarded)
+        # A worktree of muster is in the home, which is guarded as a whole.
+        guarded = (each for each in self.guarded if not _is_in(self.cwd.resolve(), each))
+        return _is_in(real, self.cwd) and not any(_is_in(real, each) for each in guarded)
 
 
 def _is_in(real: Path, folder: Path) -> bool:

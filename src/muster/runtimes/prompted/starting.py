@@ -12,7 +12,7 @@ from muster.errors import CannotStart
 from muster.runtimes.command import env_file_variables, limits_of, output_file_of
 from muster.runtimes.process import processes
 from muster.runtimes.process.cgroups import own_cgroups
-from muster.runtimes.process.confined import confined, writable_paths
+from muster.runtimes.process.confined import confined, working_directory, writable_paths
 from muster.runtimes.process.group import StopSteps
 from muster.runtimes.process.limited import AppliedLimits, limited
 from muster.runtimes.process.listener import SerialListener
@@ -40,12 +40,6 @@ class AgentProgram(NamedTuple):
     """Folders that the program itself writes, relative to HOME: made and writable if confined."""
 
     remedy: str = "Correct that in the agent's table in muster.toml."
-
-
-def working_directory(settings: AgentSettings, base: Path, launch: Launch) -> Path:
-    """Where it works: as its settings say, else where it is sent, else where they are."""
-    own = None if settings.cwd is None else base / settings.cwd
-    return own or launch.cwd or base
 
 
 async def started(

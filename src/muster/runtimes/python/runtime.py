@@ -7,6 +7,7 @@ from typing import Final
 from muster.engine.ports import Launch, Leftover, SessionListener
 from muster.errors import CannotStart
 from muster.limits import AGENT_CONNECT_SECONDS
+from muster.runtimes.process.confined import working_directory
 from muster.runtimes.process.listener import SerialListener
 from muster.runtimes.python.session import PythonSession
 from muster.runtimes.python.thread import AgentThread
@@ -51,6 +52,7 @@ class PythonRuntime:
             thread,
             agent=launch.agent.id,
             session=launch.session,
+            folder=working_directory(self._settings, self._base, launch),
             listener=SerialListener(listener),
             end_s=self._settings.interrupt_seconds,
         )

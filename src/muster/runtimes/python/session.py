@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import traceback
+from pathlib import Path
 from typing import Any
 
 from muster.engine.ports import Exit, Output, Result, TurnDone
@@ -41,6 +42,7 @@ class PythonSession:
         *,
         agent: str,
         session: str,
+        folder: Path,
         listener: SerialListener,
         end_s: float,
     ) -> None:
@@ -48,6 +50,7 @@ class PythonSession:
         self._thread = thread
         self._agent = agent
         self._id = session
+        self._folder = folder
         self._listener = listener
         self._end_s = end_s
         self._state: dict[str, Any] = {}  # the coroutine's own
@@ -117,6 +120,7 @@ class PythonSession:
             text,
             agent=self._agent,
             session=self._id,
+            folder=self._folder,
             state=self._state,
             listener=self._listener,
             muster=asyncio.get_running_loop(),

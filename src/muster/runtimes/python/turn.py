@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 from collections.abc import Coroutine, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 from muster.engine.ports import (
@@ -40,6 +41,7 @@ class PythonTurn:
         *,
         agent: str,
         session: str,
+        folder: Path,
         state: dict[str, Any],  # the coroutine's own
         listener: SessionListener,
         muster: asyncio.AbstractEventLoop,
@@ -53,6 +55,10 @@ class PythonTurn:
 
         self.session = session
         """The session's id: one of many that an agent has in its life."""
+
+        self.folder = folder
+        """The folder that it works in: a git worktree of its own, if the settings say so. All
+        coroutines share the working directory of muster's process."""
 
         self.state = state
         """The coroutine's own memory, as long as the session lives. Any: it is the coroutine's."""

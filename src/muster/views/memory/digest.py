@@ -53,7 +53,7 @@ async def digest_of(
     if not kept:
         return Digest()
     life = bisect_left(ends, kept[0][0].seq)
-    files = await _files(store, agent, ends[life - 1] if life else 0, upto, show)
+    files = await written_files(store, agent, ends[life - 1] if life else 0, upto, show)
     digests = [_digest(life, team.human, agent, ends, files) for life in kept]
     fitting = _fitting(digests)
     return Digest(fitting, len(lives) - len(fitting))
@@ -69,7 +69,7 @@ async def _ends(store: EventStore, agent: Agent, upto: int) -> list[int]:
     return [each.seq for each in reversed(newest)]
 
 
-async def _files(
+async def written_files(
     store: EventStore, agent: Agent, after: int, upto: int, show: ShowEvent
 ) -> Sequence[tuple[int, str]]:
     """The files that tools of the agent's program wrote, with their places in the log."""

@@ -1,0 +1,1 @@
+"""Workspaces: git worktrees of agents and conversations, from the plan to the removal."""

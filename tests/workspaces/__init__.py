@@ -1,0 +1,1 @@
+"""Tests of git worktrees: real git, in temporary repositories."""
