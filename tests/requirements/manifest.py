@@ -3622,8 +3622,17 @@ WORKSPACES = (
         },
     ),
     Promise(
-        "Changes are seen and decided about over HTTP and from a shell.",
+        "Changes are seen and decided about on the page, over HTTP and from a shell.",
         {
+            "web/test_changes.py": [
+                "test_changes_are_shown_asked_about_and_merged",
+                "test_a_conflict_is_told_with_its_files_and_a_rebase_is_offered",
+                "test_a_task_is_reviewed_and_discarded_on_its_page",
+                "test_changes_are_easy_to_use_on_a_desk_and_on_a_phone",
+            ],
+            "acceptance/claude/test_merged_story.py": [
+                "test_two_claude_codes_write_in_worktrees_and_a_person_merges_both_on_the_page",
+            ],
             "workspaces/test_whole.py": [
                 "test_an_agent_works_in_its_worktree_and_a_person_merges_it",
                 "test_an_agent_cannot_merge_its_own_work",

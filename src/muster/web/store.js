@@ -17,7 +17,7 @@ const EVENTS_KEPT = 1000;
 const CONFIRM_MS = 5000;
 const LATE_MS = 200; // after a change that comes with time
 const LONGEST_TIMER_MS = 3600 * 1000;
-const OF_NEEDS = new Set(["conversation_end", "need_settled", "need_reopened"]); // name no seat and no channel
+const OF_NEEDS = /^(conversation_end|need_settled|need_reopened|workspace_\w+)$/; // name no seat and no channel
 const NOTED = "agent_output,agent_message,agent_activity";
 const WHOLE = new Set(["muster_started", "muster_stopping", "documents_imported"]); // each may change every badge
 const BEGINNINGS = new Set(["tool_call", "helper_started"]); // activities that begin; finished ones are not shown
@@ -202,7 +202,7 @@ class Store {
     }
     for (const seat of event.confirmed ?? []) this.#seats.add(seat);
     if (event.channel) this.#channels.add(event.channel);
-    if (OF_NEEDS.has(event.type)) this.#seats.add(0); // any part of the state has the needs with it
+    if (OF_NEEDS.test(event.type)) this.#seats.add(0); // any part of the state has the needs with it
   }
 
   #noteDown(event) {

@@ -1,7 +1,8 @@
 """The differences of a work tree, with work that is not committed.
 
-git compares a commit with an index. The index here is a copy, and new objects go into a temporary
-folder, so that looking at a work tree writes nothing into it and never meets a lock of its agent.
+git compares a commit with a work tree; an index says which files are new. The index here is a copy,
+so that looking at a work tree writes nothing into it and never meets a lock of its agent. New files
+are only noted in it (`--intent-to-add`), and read when they are compared: a huge one costs nothing.
 """
 
 import shutil
@@ -18,7 +19,11 @@ from muster.views.answers.workspaces import FileDiff
 from muster.workspaces.diffs import ListedFile, parse_diff, parse_list
 from muster.workspaces.git import Git, reason
 
-_DIFF: Final = ("diff", "--no-ext-diff", "--no-textconv", "--no-color", "--find-renames")
+_DIFF: Final = (
+    *("-c", f"core.bigFileThreshold={DIFF_FILE_BYTES_MAX}"),
+    *("diff", "--no-ext-diff", "--no-textconv", "--no-color", "--find-renames"),
+)
+"""A file beyond the threshold counts as binary: it is not read."""
 
 
 class Comparison(NamedTuple):
@@ -42,21 +47,19 @@ class Comparison(NamedTuple):
         if found is None:
             raise NotFound(kind="changed file", name=file)
         if found.shown.binary:
-            return FileDiff(file=found.shown, note="A binary file: its lines are not compared.")
+            note = "A binary or huge file: its lines are not compared."
+            return FileDiff(file=found.shown, note=note)
         return self._compared(found)
 
     def _compared(self, found: ListedFile) -> FileDiff:
         paths = [path for path in (found.before, found.path) if path]
-        limit = ("-c", f"core.bigFileThreshold={DIFF_FILE_BYTES_MAX}")
-        told = self.git.run(*limit, *_DIFF, *self.arguments, "--", *paths)
+        told = self.git.run(*_DIFF, *self.arguments, "--", *paths)
         if told.code:
             raise GitFailed(folder=self.git.folder, why=reason(told))
         hunks = parse_diff(told.out[:DIFF_BYTES_MAX])
         is_cut, note = len(told.out) > DIFF_BYTES_MAX, ""
         if is_cut:
             note = f"The diff is cut after {DIFF_BYTES_MAX // 1024} KiB."
-        elif not hunks and (found.shown.insertions or found.shown.deletions):
-            note = "The file is too large to compare its lines."
         elif not hunks:
             note = "Its content is the same: only its name or its mode changed."
         return FileDiff(file=found.shown, hunks=hunks, note=note)
@@ -81,19 +84,19 @@ def with_uncommitted(
             "GIT_ALTERNATE_OBJECT_DIRECTORIES": store,
         }
         aside = git.with_environment(variables)
-        added = aside.run("add", "--all", *_paths(without), env=_MAGIC if without else None)
+        noted = ("add", "--intent-to-add", *_paths(without))
+        added = aside.run(*noted, env=_MAGIC if without else None)
         if added.code:
             raise GitFailed(folder=git.folder, why=reason(added))
-        yield Comparison(aside, ("--cached", base))
+        yield Comparison(aside, (base,))
 
 
 _MAGIC: Final = {"GIT_LITERAL_PATHSPECS": "0"}
 
 
 def _paths(without: tuple[str, ...]) -> Iterator[str]:
-    if without:
-        yield from ("--", ":(top)")
-        yield from (f":(top,exclude,literal){each}" for each in without)
+    yield from ("--", ":(top)" if without else ".")
+    yield from (f":(top,exclude,literal){each}" for each in without)
 
 
 def count(files: list[ListedFile]) -> ChangeCount:

@@ -23,6 +23,7 @@ _OPTIONS: Final[Mapping[str, str]] = {
     "runtime": "runtime",
     "cwd": "cwd",
     "confine": "confine",
+    "workspace": "workspace",
     "description": "description",
     "seat": "seat",
     "color": "color",
@@ -53,6 +54,7 @@ def add_options(function: Callable[..., None]) -> Callable[..., None]:
             click.option(
                 "--confine", metavar="C", help="Where it may write: outputs, worktree or none."
             ),
+            click.option("--workspace", metavar="W", help="Where it works: shared or worktree."),
             click.option("--model", metavar="M", help="Model of Claude Code."),
             click.option("--permission-mode", metavar="M", help="Claude Code's permission mode."),
             click.option(

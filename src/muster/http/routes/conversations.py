@@ -18,9 +18,9 @@ from muster.machines.commands import (
     LogConversation,
     RememberChoice,
 )
-from muster.machines.ids import ConversationId
+from muster.machines.ids import ConversationId, WorkspaceId
 from muster.machines.state import Delegation
-from muster.machines.vocabulary import DelegationMode
+from muster.machines.vocabulary import DelegationMode, WorkspaceState
 from muster.permissions.judge import judge
 from muster.routing.router import Router
 from muster.views.answers import View
@@ -33,6 +33,7 @@ from muster.views.answers.conversations import (
     RouteView,
 )
 from muster.views.conversations import choice_list, continued, worker_of
+from muster.workspaces.rules import open_workspace
 
 CONVERSATIONS: Final = 50
 CONVERSATIONS_MAX: Final = 1000
@@ -158,10 +159,11 @@ class ConversationQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 async def ask(call: ApiCall, body: Request) -> ConversationView:
     """Hand a request to the agent whose description matches."""
     requests = call.muster.requests
-    text, to = body.text, body.to
+    text, to, workspace = body.text, body.to, None
     if body.continues is not None:
         earlier = await _find(call, body.continues)
         text, to = continued(earlier, text), to or worker_of(earlier)
+        workspace = _workspace_of(call, body.continues)
     return await requests.ask(
         text,
         speaker=call.team.human,
@@ -169,7 +171,16 @@ async def ask(call: ApiCall, body: Request) -> ConversationView:
         wait=body.wait,
         key=call.key,
         nesting=Nesting(body.depth, body.agent),
+        workspace=workspace,
     )
+
+
+def _workspace_of(call: ApiCall, conversation: ConversationId) -> WorkspaceId | None:
+    """The worktree of an earlier conversation, if it is still there: the next one goes on in it."""
+    found = open_workspace(call.team, conversation=conversation)
+    if found is None or found.state is not WorkspaceState.OPEN or call.team.is_worked_in(found):
+        return None
+    return found.id
 
 
 @route("GET", "/api/conversations", may=EVERYBODY)

@@ -38,6 +38,11 @@ const SILENCES = {
   restart: "Restart its session",
 };
 
+const WORKSPACES = {
+  "": "Its working folder",
+  worktree: "A git worktree of its own",
+};
+
 const HANDOVERS = {
   "": "A digest of earlier sessions, and the last transcript",
   digest: "The digest alone",
@@ -60,6 +65,7 @@ export const SECTIONS = [
       },
       { key: "cwd", label: "Working folder", placeholder: "the folder of the team" },
       { key: "confine", label: "May write", choices: PLACES },
+      { key: "workspace", label: "Works in", choices: WORKSPACES },
       { key: "claude.model", label: "Model", runtime: "claude", placeholder: "Claude Code's default" },
       { key: "claude.permission_mode", label: "Permissions", runtime: "claude", choices: MODES },
       { key: "codex.model", label: "Model", runtime: "codex", placeholder: "Codex's default" },

@@ -10,6 +10,8 @@ import "../elements/live-output.js";
 import "../elements/run-controls.js";
 import "../elements/run-panel.js";
 import "../elements/tab-set.js";
+import "../elements/work-changes.js";
+import { path } from "../api.js";
 import { needsOf, reason } from "../attention.js";
 import { look, meaning, paintBadge } from "../badge.js";
 import { evidenceText } from "../clock.js";
@@ -104,6 +106,7 @@ class AgentView extends Part {
     tabs.tabs = [
       { name: "Output", make: () => part("live-output", agent) },
       { name: "Work", make: () => part("agent-work", agent) },
+      { name: "Changes", make: () => changesOf(agent) },
       { name: "Soul", make: () => soul(agent) },
       { name: "Notes", make: () => part("agent-notes", agent) },
       { name: "Wake payload", make: () => wakePayload(agent) },
@@ -175,6 +178,9 @@ class AgentView extends Part {
 }
 
 const WORK = 1; // the place of its tab
+
+const changesOf = ({ id, seat }) =>
+  Object.assign(document.createElement("work-changes"), { owner: path`/api/agents/${id}`, seat });
 
 /** Needs that have a panel of their own on this page. */
 const BELOW = new Set(["approval", "failing", "message"]);

@@ -8,8 +8,10 @@ import "../elements/talk-choice.js";
 import "../elements/talk-dialogue.js";
 import "../elements/talk-files.js";
 import "../elements/talk-trace.js";
+import "../elements/work-changes.js";
 import "../elements/talk-work.js";
 import "../elements/task-board.js";
+import { path } from "../api.js";
 import { secondsSince, span } from "../clock.js";
 import { costs, spentInFull } from "../costs.js";
 import { h, keyed, loadStyle, setAttribute, setHidden, setText } from "../dom.js";
@@ -119,6 +121,7 @@ class ConversationView extends Part {
       "talk-choice",
       "talk-dialogue",
     ].map(part);
+    parts.splice(1, 0, changesOf(talk));
     this.whole.replaceChildren(this.head, ...parts);
   }
 
@@ -160,6 +163,16 @@ class ConversationView extends Part {
     go("conversation", next.conversation);
   }
 }
+
+/** The changes of a task, if it has a worktree of its own. */
+const changesOf = ({ conversation }) =>
+  Object.assign(document.createElement("work-changes"), {
+    owner: path`/api/conversations/${conversation}`,
+    className: "panel",
+    heading: "Changes",
+    optional: true,
+    hidden: true,
+  });
 
 const number = (conversation) => conversation.replace(/^conv_/, "");
 
