@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from muster.demo.cast import APPROVALS, CREW, LEAD, WORKSHOP
+from muster.demo.story import BUGS, REVIEWER, TESTER
 from tests.homes import MUSTER_SCRIPT, environment, muster
 from tests.live import NO_TLS, Json
 from tests.waits import LIFE_SECONDS, WAIT_SECONDS
@@ -126,7 +127,7 @@ def demo(folder: Path, *args: str, **environ: str) -> Generator[Demo]:
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=environment({"DEMO_PACE": PACE, **environ}),
+        env=environment({"DEMO_PACE": PACE, "DEMO_STORY": "0", **environ}),
         text=True,
     ) as process:
         bound = Timer(LIFE_SECONDS, process.kill)
@@ -262,6 +263,33 @@ def test_a_crashed_agent_comes_back_with_its_name_and_soul(tmp_path: Path) -> No
         # A question to somebody else: asked itself, Rusty would answer instead of saying its line.
         team.post(f"/api/channels/{WORKSHOP}/messages", message="Juno, is everybody there?")
         team.said("Rusty", "same soul", back["seq"])
+
+
+def test_the_story_reports_delegates_fixes_and_reviews_a_bug(tmp_path: Path) -> None:
+    bug = BUGS[0]
+    with demo(tmp_path, DEMO_STORY="1") as team:
+        team.said(LEAD.name, "I delegate it")
+        asked = team.until(lambda event: event["type"] == "approval_requested")
+        assert (asked["tool"], asked["detail"].split("  ")[0]) == ("Bash", "rm -rf build")
+        team.post(f"/api/approvals/{asked['approval']}", allow=True)
+        ended = team.until(lambda event: event["type"] == "conversation_end", asked["seq"])
+        team.said(REVIEWER, bug.review, ended["seq"])
+        team.said(TESTER, bug.trial, ended["seq"])
+        calls = team.get("/api/log?types=agent_activity&agent=Otto")["events"]
+        assert [each["kind"] for each in calls] == [
+            *("tool_call", "tool_done", "tool_call", "tool_failed"),
+            *("tool_call", "tool_done") * 3,
+        ]
+        [fixed] = [
+            each
+            for each in team.get("/api/conversations")["conversations"]
+            if each["conversation"] == ended["conversation"]
+        ]
+        assert "as a person allowed" in fixed["answer"]
+        outputs = team.home / "work" / "conversations" / ended["conversation"] / "outputs"
+        assert (outputs / bug.file).read_text() == bug.right
+        assert not (outputs / "build").exists()
+        assert team.get("/api/costs")["team"]["costUsd"] == bug.cost_usd
 
 
 def test_a_clean_stop_leaves_no_process_and_the_next_start_has_the_same_team(

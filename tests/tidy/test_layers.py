@@ -238,6 +238,7 @@ ROOMS: dict[str, Room] = {
     "muster.demo": Room(
         (
             *CORE,
+            "muster.client",
             "muster.delegation",
             "muster.engine",
             "muster.identity",
@@ -245,7 +246,7 @@ ROOMS: dict[str, Room] = {
             "muster.settings",
             "muster.team",
         ),
-        "the demo does what a person could do",
+        "the demo does what a person could do, and its programs what an agent could",
     ),
     "muster.testing": Room(
         (*CORE, "muster.engine", "muster.settings"), "fakes of ports, for users' own tests too"

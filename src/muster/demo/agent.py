@@ -148,7 +148,8 @@ class Actor:
             self._ask(item)
             return
         words = self._words(item.messages)
-        show(f"turn {self._turns} in {item.channel}: {'thinking' if words else 'nothing to say'}")
+        if words:
+            show(f"turn {self._turns} in {item.channel}: thinking")
         heard = self._think(THINK_SECONDS if words else PASS_SECONDS)
         said = self._words(heard) if _last_words(heard) else ""
         self._holding = ""

@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from muster.demo.cast import NAMES, WORKSHOP, Character
+from muster.demo.story import line_of
 
 QUOTED_CHARS: Final = 120
 
@@ -30,6 +31,9 @@ def quoted(text: str) -> str:
 
 def answer(character: Character, text: str) -> str:
     """A character's answer to a person's message."""
+    line = line_of(character, text)
+    if line is not None:
+        return line
     if _CRASH.search(text):
         return (
             "If one of us crashes, it leaves the ring, the turn goes to the next agent, and muster "

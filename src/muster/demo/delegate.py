@@ -1,7 +1,8 @@
 """The program of a demo agent that carries out a delegated task: `python -m muster.demo.delegate`.
 
 The program reads the task on stdin, prints its steps, writes a file in the workspace, and reports
-the path. There is no model behind it, and the file says so.
+the path. There is no model behind it, and the file says so. A bug of the story is fixed step by
+step instead (`fixing.py`).
 """
 
 import json
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import Final
 
 from muster.demo.cast import ALL, WELCOME_TASK, Character
+from muster.demo.fixing import BugFix
+from muster.demo.story import Bug, bug_in
 
 WORK_SECONDS: Final = 1.5
 """Pause between two steps: long enough to see the task in progress."""
@@ -30,6 +33,10 @@ def main() -> None:
     found = _TASK.search(prompt)
     task = found[1].strip() if found else prompt.strip()
     me = _character(os.environ.get("MUSTER_AGENT", ""))
+    bug = bug_in(task)
+    if bug is not None:
+        _fix(bug)
+        return
     print(f"I am {me.name}, and I {me.does}. The task is: {task}", flush=True)
     _work()
     path = Path(os.environ.get("MUSTER_WORKSPACE", "."), f"{slug(task)}.md").absolute()
@@ -38,6 +45,14 @@ def main() -> None:
     path.write_text(document(me, task), encoding="utf-8")
     text = f"Done: a first draft is in {path}. No model wrote it, so it is short."
     print(json.dumps({"type": "result", "text": text}), flush=True)
+
+
+def _fix(bug: Bug) -> None:
+    """Fix a bug of the story. The usage is made up, as a model would report it."""
+    folder = Path(os.environ.get("MUSTER_WORKSPACE", ".")).absolute()
+    text = BugFix(bug, folder).fix()
+    usage = {"costUsd": bug.cost_usd, "inputTokens": bug.tokens, "outputTokens": bug.tokens // 8}
+    print(json.dumps({"type": "result", "text": text, "usage": usage}), flush=True)
 
 
 def _character(name: str) -> Character:

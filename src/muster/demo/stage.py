@@ -2,11 +2,15 @@
 
 The first start starts the lead, summons eight agents, opens two channels and hands out one task.
 Later starts keep the changes that people have made. While the demo runs, the stage adds agents that
-are born or come back to their channels: a crash removes an agent from its channels.
+are born or come back to their channels: a crash removes an agent from its channels. Then it tells
+the story (`story.py`), a chapter every two minutes: a bug is reported, delegated, fixed and
+reviewed. The environment variable `DEMO_STORY` is the number of chapters, for tests.
 """
 
 import asyncio
+import itertools
 import logging
+import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,7 +18,17 @@ from typing import Final
 
 from muster.delegation import session_folder
 from muster.delegation.policy import policy_of
-from muster.demo.cast import ALL, APPROVALS, CREW, WELCOME_TASK, WORKSHOP, Character, in_seat
+from muster.demo.cast import (
+    ALL,
+    APPROVALS,
+    CREW,
+    LEAD,
+    WELCOME_TASK,
+    WORKSHOP,
+    Character,
+    in_seat,
+)
+from muster.demo.story import FIXER, Bug, bug_number, call_for_review, report, request
 from muster.engine.dispatcher import Commit
 from muster.engine.tasks import background
 from muster.errors import MusterError
@@ -24,6 +38,7 @@ from muster.machines.commands import (
     Command,
     ConfigureAgent,
     CreateChannel,
+    PostMessage,
     SetDesired,
     SummonAgents,
 )
@@ -50,6 +65,18 @@ CHANNELS: Final = {
     APPROVALS: TurnConfig(rest_after_idle_rounds=2),
 }
 
+FOREVER: Final = 1_000_000
+"""Chapters of the story: as many as anybody watches."""
+
+FIRST_SECONDS: Final = 45.0
+"""The first chapter begins when the team has said its first lines."""
+
+CHAPTER_SECONDS: Final = 60.0
+"""The pause between two chapters."""
+
+REPORT_SECONDS: Final = 8.0
+"""Between the report of a bug and its delegation: time for the lead to answer."""
+
 log = logging.getLogger(__name__)
 
 
@@ -65,7 +92,9 @@ def claim(home: Path) -> None:
     (home / MARK).touch()
 
 
-NOTICE: Final = "Demo team: nine scripts, no model behind them. Your own team: muster up"
+NOTICE: Final = (
+    "Demo team: nine scripts, no model behind them, costs made up. Your own team: muster up"
+)
 
 
 @asynccontextmanager
@@ -73,7 +102,9 @@ async def staged(muster: Muster, home: Path) -> AsyncGenerator[None]:
     """Run the demo with an open team."""
     muster.notice = NOTICE
     async with background() as tasks:
-        tasks.create_task(Stage(muster, home).run())
+        stage = Stage(muster, home)
+        tasks.create_task(stage.run())
+        tasks.create_task(stage.tell_story())
         yield
 
 
@@ -85,6 +116,10 @@ class Stage:
         self._muster = muster
         self._root = home / WORK_FOLDER
         self._arrived: asyncio.Queue[SeatId] = asyncio.Queue()
+        self._pace = float(os.environ.get("DEMO_PACE", "1"))
+        self._opened = asyncio.Event()
+        """Set when the session for tasks is open, after which the story begins."""
+
         self._removed: set[tuple[SeatId, ChannelId]] = set()
         """Agents that a person has removed from a channel."""
 
@@ -149,6 +184,8 @@ class Stage:
             (agent := team.agents.get(SeatId(character.seat))) is not None and agent.name
             for character in ALL
         )
+        if born and team.delegation.mode is not None:
+            self._opened.set()
         if not born or team.delegation.mode is not None:
             return
         try:
@@ -165,8 +202,36 @@ class Stage:
             )
             if self._muster.team.delegation.opened == 0:
                 await self._muster.requests.ask(WELCOME_TASK, speaker=DEMO, to=None, wait=False)
+            self._opened.set()
         except (MusterError, OSError) as error:
             log.warning("%s", error, extra={"action": "demo_failed"})
+
+    # ── the story ─────────────────────────────────────────────────────────────────────────────────
+
+    async def tell_story(self) -> None:
+        """Tell one chapter after another, for as long as the demo runs."""
+        await self._opened.wait()
+        chapters = int(os.environ.get("DEMO_STORY", FOREVER))
+        for number in itertools.islice(itertools.count(), chapters):
+            await self._rest(CHAPTER_SECONDS if number else FIRST_SECONDS)
+            try:
+                await self._chapter(bug_number(number))
+            except (MusterError, OSError) as error:
+                log.warning("%s", error, extra={"action": "demo_failed"})
+
+    async def _chapter(self, bug: Bug) -> None:
+        """A bug is reported, delegated, fixed and reviewed."""
+        await self._say(report(bug))
+        await self._rest(REPORT_SECONDS)
+        await self._muster.requests.ask(request(bug), speaker=LEAD.name, to=FIXER)
+        await self._say(call_for_review(bug))
+
+    async def _say(self, text: str) -> None:
+        """Say something in the workshop, in place of a person."""
+        await self._try(PostMessage(channel=ChannelId(WORKSHOP), text=text, speaker_name=DEMO))
+
+    async def _rest(self, seconds: float) -> None:
+        await self._muster.clock.sleep(seconds * self._pace)
 
     async def _try(self, command: Command) -> None:
         try:
