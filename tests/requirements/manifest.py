@@ -2534,6 +2534,7 @@ DEMO = (
         "A demo team without a model shows births, turns, waiting, a task, a crash, and a clean stop.",
         {
             "demo/test_demo.py": [
+                "test_the_story_reports_delegates_fixes_and_reviews_a_bug",
                 "test_eight_agents_are_born_with_names_and_souls_around_a_lead",
                 "test_the_first_message_says_that_no_model_is_behind_the_demo",
                 "test_the_turn_passes_round_the_ring_until_all_agents_are_silent",
@@ -3432,6 +3433,41 @@ NEEDS = (
                 "test_a_request_shows_where_it_acts_what_it_does_and_what_it_changes",
                 "test_a_permission_reaches_as_far_as_a_person_says_and_is_kept_in_the_history",
                 "test_several_requests_are_answered_at_once_and_one_is_put_off",
+            ],
+        },
+    ),
+    Promise(
+        "The story of the demo is real but for its words: a bug that is there, and a check.",
+        {
+            "demo/test_story.py": [
+                "test_the_check_of_a_bug_fails_before_its_correction_and_passes_after",
+                "test_every_message_of_a_chapter_is_about_its_bug_and_meets_an_answer",
+                "test_the_story_begins_again_after_its_last_bug",
+            ],
+        },
+    ),
+    Promise(
+        "Time shows the work of each agent, and plays it again.",
+        {
+            "views/content/test_work.py": [
+                "test_a_tool_call_is_a_bar_from_its_beginning_to_its_end",
+                "test_messages_approvals_and_failures_are_marks_of_their_agent",
+                "test_failures_that_are_too_close_to_be_drawn_are_one_mark_with_their_number",
+                "test_costs_are_drawn_in_parts_of_the_time",
+            ],
+            "web/test_time.py": ["test_the_work_is_drawn_by_agent_and_replayed"],
+        },
+    ),
+    Promise(
+        "The palette goes anywhere and does what it is told; single keys can be turned off.",
+        {
+            "web/test_search.py": [
+                "test_the_palette_opens_in_a_text_field_too_and_goes_to_an_event",
+                "test_shortcuts_of_a_single_key_are_turned_off_and_on_in_the_palette",
+            ],
+            "web/test_agent.py": [
+                "test_output_has_the_colours_of_a_terminal_sessions_and_a_search",
+                "test_a_stop_is_taken_back_within_some_seconds",
             ],
         },
     ),

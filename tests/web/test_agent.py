@@ -20,6 +20,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
     folder = tmp_path_factory.mktemp("agent")
     more = "[agents.Busy]\ncommand = ['sh', '-c', 'echo up; exec sleep 60']\n"
     more += "[agents.Late]\ncommand = ['sh', '-c', 'echo an early line; exit 3']\n"
+    more += "[agents.Painter]\n" + command(folder, "painter", PAINTER)
     more += "[agents.Flood]\n" + command(folder, "flood", FLOOD)
     more += "[agents.Waker]\nsoul = 'I listen.'\nwake_check = true\n" + command(
         folder, "waker", WAKER
@@ -27,6 +28,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
     with live(programs(folder, more)) as running:
         yield running
 
+
+PAINTER = r"""
+print("\x1b[32mPASSED\x1b[0m a test, \x1b[1;31mFAILED\x1b[0m another \x1b[2Kdone")
+print("10 %\r55 %\r100 % loaded")
+"""
 
 FLOOD = """
 for n in range(20000):
@@ -152,7 +158,7 @@ def test_the_controls_are_those_of_the_table(person: Watched, server: Server) ->
     expect(panel.locator(".between")).to_have_text("Current matches desired.")
 
     controls.get_by_role("button", name="Run Cleanup Session").click()
-    expect(page.locator("live-output .lines div")).to_have_count(2)
+    expect(page.locator("live-output .lines div:not(.session)")).to_have_count(2)
     tab(page, "Why")
     expect(page.get_by_role("tabpanel")).to_contain_text("run_cleanup")
     expect(page.get_by_role("tabpanel")).to_contain_text("because")
@@ -226,12 +232,43 @@ def test_the_page_of_an_agent_that_was_removed_says_so(
     expect(page.get_by_role("heading", name="No agent is called Brief")).to_be_visible()
 
 
+def test_output_has_the_colours_of_a_terminal_sessions_and_a_search(
+    person: Watched, server: Server
+) -> None:
+    page = person.signed_in(server, "#/agent/Painter")
+    page.get_by_role("button", name="Run Single Session").click()
+    output = page.locator("live-output")
+    lines = output.locator(".lines div")
+    expect(lines).to_have_count(3)
+    expect(lines.nth(0)).to_contain_text("session ")
+    expect(lines.nth(1)).to_have_text("PASSED a test, FAILED another done")
+    expect(lines.nth(1).locator(".ansi-green")).to_have_text("PASSED")
+    expect(lines.nth(1).locator(".ansi-bold.ansi-red")).to_have_text("FAILED")
+    expect(lines.nth(2)).to_have_text("100 % loaded")  # what a progress line ended with
+    output.get_by_label("Search in the output").fill("failed")
+    expect(output.get_by_role("status")).to_have_text("1 of 3 lines")
+    expect(lines.nth(2)).to_be_hidden()
+
+
+def test_a_stop_is_taken_back_within_some_seconds(
+    person: Watched, server: Server, operator: Asker
+) -> None:
+    operator.asked("PUT", "/api/agents/Busy/run", 200, json={"desired": "continuous"})
+    page = person.signed_in(server, "#/agent/Busy")
+    page.get_by_role("button", name="Stop Agent").click()
+    expect(page.locator(".toast")).to_contain_text("Busy stops.")
+    page.keyboard.press("u")
+    expect(page.get_by_role("button", name="Stop Agent")).to_be_visible()
+    assert operator.get("/api/agents/Busy/run")["desired"] == "continuous"
+    expect(page.locator(".toast")).to_have_count(0)
+
+
 def test_a_flood_of_output_is_bounded(person: Watched, server: Server) -> None:
     page = person.signed_in(server, "#/agent/Flood")
     page.get_by_role("button", name="Run Single Session").click()
     lines = page.locator("live-output .lines")
     expect(lines).to_contain_text("the end")
-    assert lines.locator("div").count() <= 400
+    assert lines.locator("div").count() <= 1000
     expect(page.locator(".who .badge.run")).to_have_text("IDLE")
 
 

@@ -65,3 +65,33 @@ def test_the_results_are_accessible(browser: Browser, server: Server, scene: Sce
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
             assert not hard_to_use(page)
+
+
+# ── the palette ───────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_palette_opens_in_a_text_field_too_and_goes_to_an_event(
+    person: Watched, server: Server, scene: Scene
+) -> None:
+    page = person.signed_in(server, f"#/channel/{scene.named('reviews')}")
+    page.locator("channel-post textarea").focus()
+    page.keyboard.press("Control+k")
+    box = page.get_by_role("combobox", name="Search")
+    box.fill("event 3")
+    page.keyboard.press("Enter")
+    expect(page.locator(".when")).to_contain_text("after event 3")
+
+
+def test_shortcuts_of_a_single_key_are_turned_off_and_on_in_the_palette(
+    person: Watched, server: Server
+) -> None:
+    page = person.signed_in(server)
+    searched(page, "shortcuts off")
+    page.keyboard.press("Enter")
+    page.keyboard.press("?")
+    expect(page.locator("dialog")).to_have_count(0)
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox", name="Search").fill("shortcuts on")
+    page.keyboard.press("Enter")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()

@@ -42,6 +42,7 @@ def scene(server: Server) -> Generator[Scene]:
 
 def opened(person: Watched, server: Server, path: str = "#/time") -> Page:
     page = person.signed_in(server, path)
+    page.get_by_role("button", name="States").click()
     expect(page.locator("time-line")).to_have_attribute("data-lanes", re.compile(r"\d"))
     return page
 
@@ -260,3 +261,25 @@ def test_the_view_is_accessible_and_fits_a_phone(
 
 
 SMALLEST = "buttons => Math.min(...buttons.map(each => each.offsetHeight).filter(each => each))"
+
+
+# ── the work ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_work_is_drawn_by_agent_and_replayed(
+    person: Watched, server: Server, scene: Scene
+) -> None:
+    scene.says("the plan is ready", by="pm")
+    page = person.signed_in(server, "#/time")
+    line = page.locator("time-line")
+    expect(line).to_have_attribute("data-work", re.compile(r"[1-9]"))
+    expect(line.locator(".legend")).to_be_visible()
+    until_drawn(page, BLUE)
+    page.get_by_role("slider", name="Moment of the shown time").fill("500")
+    expect(page.locator(".when")).to_contain_text("The team at")
+    play = page.get_by_role("button", name="Replay")
+    page.get_by_role("slider", name="Moment of the shown time").fill("960")
+    play.click()
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    expect(page.locator(".when")).to_contain_text("Now.")  # it ends in the present
+    expect(play).to_be_visible()

@@ -39,7 +39,8 @@ function buildBar() {
 
 function bindKeys() {
   keys.add("?", "Show keyboard shortcuts", showHelp);
-  keys.add("/", "Search for an agent or a channel", showSearch);
+  keys.add("/", "Find, go to or do anything (also ⌘K or Ctrl+K)", showSearch);
+  keys.onPalette(showSearch);
   keys.add("t", "Switch theme: system, light or dark", nextTheme);
   keys.add("Escape", "Back to the team", () => location.hash !== "#/" && go(""));
   for (const [index, view] of tabs.entries()) keys.add(String(index + 1), view.tab, () => go(view.name));

@@ -2,6 +2,7 @@
 
 import { path, post, put } from "./api.js";
 import { store } from "./store.js";
+import { offerUndo } from "./toast.js";
 
 const REQUESTS = {
   run: (agent, { desired, now }) =>
@@ -27,7 +28,15 @@ export const allControlsOf = (agent) => [...controlsOf(agent), ...(agent?.badge.
 
 export const runKey = (agent) => `run:${agent.seat}`;
 
-/** Send the request of a control. */
-export function press(agent, control) {
-  return store.act(runKey(agent), control.label, () => REQUESTS[control.act](agent, control));
+/** Send the request of a control. A start or a stop can be taken back for some seconds. */
+export async function press(agent, control, { isOne = true } = {}) {
+  const { id, desired: before } = agent;
+  const done = await store.act(runKey(agent), control.label, () => REQUESTS[control.act](agent, control));
+  if (done && isOne && control.act === "run" && control.desired !== before) {
+    const says = control.desired === "pause" ? "stops" : "starts";
+    offerUndo(`${id} ${says}.`, () =>
+      press(agent, { ...control, desired: before, now: false }, { isOne: false }),
+    );
+  }
+  return done;
 }

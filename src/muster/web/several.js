@@ -31,7 +31,7 @@ export async function ask(action, agents, now = false) {
       const control = CONTROLS[action](agent);
       // a loop that follows its state file stops after its session only
       const urgent = now && agent.authority !== "file" ? { now } : {};
-      const answer = control && (await press(agent, { ...control, ...urgent }));
+      const answer = control && (await press(agent, { ...control, ...urgent }, { isOne: false }));
       told[answer ? "done" : "refused"] += 1;
     }
   };

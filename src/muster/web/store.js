@@ -7,6 +7,7 @@
 //   topics:  team  agents  agent:9  channels  channel:design  partial:design  events  pending  status
 
 import { get } from "./api.js";
+import { callLine } from "./calls.js";
 import { secondsUntil, setServerTime } from "./clock.js";
 import { follow } from "./stream.js";
 
@@ -213,7 +214,7 @@ class Store {
     else if (event.type === "agent_message")
       note.doing = { text: lastLine(event.content.map((each) => each.text).join("\n")), at: event.ts };
     else if (event.type === "agent_activity" && BEGINNINGS.has(event.kind)) {
-      note.doing = { text: lastLine(event.text ? `${event.name}: ${event.text}` : event.name), at: event.ts };
+      note.doing = { text: lastLine(callLine(event.name, event.text)), at: event.ts };
       note.calls = true;
     } else return;
     this.notes.set(seat, note);

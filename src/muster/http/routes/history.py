@@ -21,6 +21,8 @@ from muster.machines.vocabulary import Machine
 from muster.store.base import Stored
 from muster.store.codec import decode
 from muster.views.answers import View
+from muster.views.answers.work import WorkView
+from muster.views.content.work import DrawnWindow, read_work
 from muster.views.timeline import LaneId, Span
 
 POINTS: Final = 1000
@@ -124,6 +126,20 @@ def _name(team: Team, lane: LaneId) -> str:
 def _span(span: Span) -> SpanView:
     at = datetime.fromtimestamp(span.at, UTC)
     return SpanView(at=at, seq=span.seq, state=span.state, changes=span.changes)
+
+
+@route("GET", "/api/timeline/work", may=EVERYBODY, compress=True)
+async def show_work(call: ApiCall, query: TimelineQuery) -> WorkView:
+    """Show the work of all agents over a time: tool calls, messages, approvals, failures, costs."""
+    history, now = call.muster.history, call.muster.clock.now()
+    until = in_utc("to", query.until or now)
+    since = in_utc("from", query.since or until - WINDOW)
+    if since >= until:
+        raise Invalid(what="from", why="must be before `to`")
+    places = (await history.seq_at(since), await history.seq_at(until))
+    window = DrawnWindow(since, until, query.points)
+    show = call.access.shown_event
+    return await read_work(call.muster.store, call.team, window, places, show)
 
 
 # ── sentences ────────────────────────────────────────────────────────────────────────────────────

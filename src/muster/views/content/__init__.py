@@ -1,1 +1,1 @@
-"""Messages: as a channel shows them, as results of a search, and as the export of a channel."""
+"""Views of the content of the log: searches, exports, the digest, and the work over a time."""

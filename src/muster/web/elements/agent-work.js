@@ -2,6 +2,7 @@
 // a difference. Programs that report no tool calls have their output beside it.
 
 import { get, path } from "../api.js";
+import { isText, oneLine, parsed } from "../calls.js";
 import { secondsSince, span, timeOfDay } from "../clock.js";
 import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
@@ -18,18 +19,6 @@ const SINGLE = {
   asked_again: "asks its model again",
   compacted: "has compacted its context",
 };
-/** The field of a tool's input that says most, by the names that tools use. */
-const TELLING = [
-  "command",
-  "file_path",
-  "notebook_path",
-  "path",
-  "pattern",
-  "query",
-  "url",
-  "description",
-  "prompt",
-];
 
 class AgentWork extends Part {
   start() {
@@ -145,23 +134,6 @@ function update(item, step) {
   setHidden(item.result, !step.result);
   setText(item.result, everyLine(step.result ?? ""));
 }
-
-function parsed(text) {
-  try {
-    const given = JSON.parse(text);
-    return given && typeof given === "object" ? given : null;
-  } catch {
-    return null; // it was too long for the log, or is no JSON
-  }
-}
-
-function oneLine(given, text) {
-  if (!given) return text;
-  const name = TELLING.find((each) => typeof given[each] === "string");
-  return name ? given[name] : Object.values(given).filter(isText).join(" ");
-}
-
-const isText = (value) => typeof value === "string";
 
 /** A change of a file: the lines that go and the lines that come, or null where the call changes none. */
 function difference(given) {

@@ -13,7 +13,14 @@ export function showHelp() {
     .map(({ key, say }) =>
       h("tr", {}, h("td", {}, h("kbd", { text: NAMES[key] ?? key })), h("td", { text: say })),
     );
-  openDialog("Keyboard shortcuts", h("table", { class: "keys" }, rows), canNotify() && notices());
+  const table = h("table", { class: "keys" }, rows);
+  openDialog("Keyboard shortcuts", table, singleKeys(), canNotify() && notices());
+}
+
+function singleKeys() {
+  const box = h("input", { type: "checkbox", on: { change: keys.turn } });
+  box.checked = keys.areOn();
+  return h("label", { class: "choice" }, box, " Shortcuts of a single key (⌘K or Ctrl+K always works)");
 }
 
 function notices() {

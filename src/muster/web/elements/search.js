@@ -1,12 +1,13 @@
-// Search for an agent, a channel, a view or a message; Enter opens it.
+// The palette: finds agents, channels, views, tasks, files and messages, and does what its name says. Enter takes the chosen
+// line.
 
 import { get } from "../api.js";
-import { meaning } from "../badge.js";
 import { timeOfDay } from "../clock.js";
 import { h, keyed, setAttribute, setText } from "../dom.js";
+import { offered, request } from "../palette.js";
 import { go } from "../router.js";
 import { store } from "../store.js";
-import { VIEWS } from "../views/views.js";
+import { talks } from "../talks.js";
 import { visible } from "../visible.js";
 import { openDialog } from "./help.js";
 
@@ -22,6 +23,7 @@ export function showSearch() {
 class Search {
   #places = [];
   #messages = [];
+  #request = [];
   #chosen = 0;
   #timer = null;
   #asked = "";
@@ -31,7 +33,7 @@ class Search {
     this.status = h("p", { class: "muted", role: "status" });
     this.input = h("input", {
       type: "text",
-      placeholder: "Agent, channel, or words of a message …",
+      placeholder: "Go to, do, or search: an agent, “stop builder”, a task, a file, a word …",
       role: "combobox",
       autocomplete: "off",
       "aria-label": "Search",
@@ -43,10 +45,11 @@ class Search {
     this.dialog = openDialog("Search", this.input, this.list, this.status);
     this.dialog.classList.add("search");
     this.#look();
+    if (talks.session === null) talks.load().then(() => this.dialog.open && this.#look());
   }
 
   get #found() {
-    return [...this.#places, ...this.#messages];
+    return [...this.#places, ...this.#messages, ...this.#request];
   }
 
   #typed() {
@@ -77,7 +80,8 @@ class Search {
   }
 
   #look() {
-    this.#places = find(this.input.value).slice(0, SHOWN);
+    this.#places = offered(this.input.value).slice(0, SHOWN);
+    this.#request = request(this.input.value);
     this.#chosen = Math.min(this.#chosen, Math.max(0, this.#found.length - 1));
     keyed(
       this.list,
@@ -99,12 +103,14 @@ class Search {
       : [h("strong", { text: place.name }), " ", h("span", { class: "muted", text: place.about })];
     const option = h("li", { role: "option", on: { click: () => this.#open(place) } }, content);
     option.id = `found-${place.key ?? place.path.join("-")}`;
+    option.classList.toggle("verb", Boolean(place.run));
     return option;
   }
 
   #open(place) {
     this.dialog.close();
-    go(...place.path);
+    if (place.run) place.run();
+    else go(...place.path);
   }
 
   #mark() {
@@ -140,30 +146,4 @@ function message({ seq, channel, speaker, seat, byHuman, ts, snippet }) {
       isMatch ? h("mark", { text: visible(text) }) : visible(text),
     ),
   };
-}
-
-function find(words) {
-  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
-  return places().filter(({ name, about }) =>
-    wanted.every((word) => `${name} ${about}`.toLowerCase().includes(word)),
-  );
-}
-
-function places() {
-  const agents = store.shown.map((agent) => ({
-    path: ["agent", agent.id],
-    name: agent.name ?? `seat ${agent.seat}`,
-    about: `${agent.badge.status}, ${meaning(agent.badge)}`,
-  }));
-  const channels = [...store.channels.values()].map(({ channel, archived }) => ({
-    path: ["channel", channel],
-    name: `#${channel}`,
-    about: archived ? "archived channel" : "channel",
-  }));
-  const views = VIEWS.filter((view) => view.tab).map((view) => ({
-    path: [view.name],
-    name: view.tab,
-    about: "view",
-  }));
-  return [...agents, ...channels, ...views];
 }

@@ -1,12 +1,16 @@
-// The timeline: one lane for each agent and machine, drawn on a canvas; only the visible part is painted.
+// The timeline, drawn on a canvas: of the work, with a lane for each agent, or of the states, with a lane for each agent and
+// machine. Only the visible part is painted.
 //
 // A click or the arrow keys choose a moment; + and - zoom, dragging pans. The log below is the accessible equivalent.
 
 import { serverNow } from "../clock.js";
 import { paletteOf, stateColour } from "../colours.js";
-import { h, setAttribute, setText } from "../dom.js";
+import { dollars } from "../costs.js";
+import { h, setAttribute, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
 import { patiently } from "../past.js";
+import { visible } from "../visible.js";
+import { paintCosts, paintWork, toldAt, WORK_LANE, workLanes } from "../work-lane.js";
 
 const LANE = 15;
 const GAP = 3;
@@ -22,6 +26,8 @@ const SPAN_MIN = 2_000;
 const REPAINT_MS = 250;
 const AGAIN_MS = 1_000; // minimum interval between two reloads while events arrive
 const DRAG_PX = 4;
+const COSTS = 40; // the height of the cost curve
+const MODE = "time:mode";
 const MACHINES = ["identity", "run", "turns", "delegation"];
 const STEPS = [
   1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400, 604800,
@@ -29,6 +35,8 @@ const STEPS = [
 
 class TimeLine extends Part {
   #lanes = [];
+  #work = null;
+  #mode = localStorage.getItem(MODE) === "states" ? "states" : "work";
   #rows = [];
   #window = { length: 60 * MINUTE, to: null }; // `to` is null while following the present
   #hidden = new Set(JSON.parse(localStorage.getItem("lanes-hidden") ?? "[]"));
@@ -47,7 +55,7 @@ class TimeLine extends Part {
     this.tall = h("div");
     this.frame = h("div", { class: "frame", on: { scroll: () => this.#paint() } }, this.canvas, this.tall);
     this.told = h("p", { class: "told muted", text: "Reading the log …" });
-    this.replaceChildren(this.#toolbar(), this.frame, this.told);
+    this.replaceChildren(this.#toolbar(), this.frame, this.told, this.#legend());
     this.#bind();
     this.listen((events) => events.some(({ type }) => type !== "agent_output") && this.#askSoon());
     const timer = setInterval(() => document.hidden || this.#window.to !== null || this.#paint(), REPAINT_MS);
@@ -74,6 +82,11 @@ class TimeLine extends Part {
       this.#look({ to: this.#moment.at + this.#window.length / 2 });
     this.#tell();
     this.#paint();
+  }
+
+  /** The time that is shown, in milliseconds: for a replay of it. */
+  get shown() {
+    return { from: this.#from, to: Math.min(this.#to, serverNow()) };
   }
 
   /** Names of the lanes with a conversation at work at the shown moment. */
@@ -123,6 +136,10 @@ class TimeLine extends Part {
     const answer = await patiently(`/api/timeline?${where}`, (problem) =>
       setText(this.told, problem.message),
     );
+    if (answer && this.#mode === "work") {
+      this.#work = await patiently(`/api/timeline/work?${where}`, () => {});
+      this.dataset.work = this.#work?.lanes.length ?? 0;
+    }
     this.#asking = false;
     if (!this.isConnected) return;
     if (answer) this.#take(answer);
@@ -154,6 +171,7 @@ class TimeLine extends Part {
   // ── layout ────────────────────────────────────────────────────────────────────────
 
   #layOut() {
+    if (this.#mode === "work") return this.#layOutWork();
     const shown = this.#lanes.filter(({ machine }) => !this.#hidden.has(machine));
     let y = AXIS;
     let last = null;
@@ -163,6 +181,16 @@ class TimeLine extends Part {
       last = lane.name;
       const row = { lane, y, first };
       y += LANE + GAP;
+      return row;
+    });
+    this.tall.style.setProperty("height", `${y + 4}px`);
+  }
+
+  #layOutWork() {
+    let y = AXIS + (this.#work?.costs.length ? COSTS : 0);
+    this.#rows = workLanes(this.#lanes, this.#work).map((lane) => {
+      const row = { lane, y, isWork: true };
+      y += WORK_LANE + GAP;
       return row;
     });
     this.tall.style.setProperty("height", `${y + 4}px`);
@@ -235,10 +263,40 @@ class TimeLine extends Part {
     this.#paintGrid(pen, ticks, height, colours);
     for (const row of this.#rows) {
       const y = row.y - scrollTop;
-      if (y > -LANE && y < height) this.#paintLane(pen, row, y, width, colours);
+      if (y < -WORK_LANE || y > height) continue;
+      if (row.isWork) this.#paintWorkLane(pen, row, y, width, colours);
+      else this.#paintLane(pen, row, y, width, colours);
     }
+    if (this.#mode === "work") this.#paintCosts(pen, width, colours);
     this.#paintAxis(pen, ticks, width, colours);
     this.#paintMarks(pen, height, colours);
+  }
+
+  #paintWorkLane(pen, { lane }, y, width, colours) {
+    pen.save();
+    pen.beginPath();
+    pen.rect(this.#gutter, y, width - this.#gutter, WORK_LANE);
+    pen.clip();
+    const end = Math.min(serverNow(), this.#to);
+    paintWork(pen, lane, y, { x: (at) => this.#x(at), left: this.#gutter, end, colours });
+    pen.restore();
+    pen.font = "600 12px system-ui, sans-serif";
+    pen.fillStyle = colours.ink;
+    pen.fillText(fitted(pen, lane.name, this.#gutter - 12), 4, y + WORK_LANE / 2 - 2);
+  }
+
+  /** The cost curve stays on top while the lanes scroll. */
+  #paintCosts(pen, width, colours) {
+    const costs = this.#work?.costs ?? [];
+    if (!costs.length) return;
+    pen.fillStyle = colours.card;
+    pen.fillRect(0, AXIS - 4, width, COSTS);
+    const total = costs.reduce((sum, { costUsd }) => sum + costUsd, 0);
+    pen.font = "11px system-ui, sans-serif";
+    pen.fillStyle = colours.muted;
+    pen.fillText(`cost ${dollars(total)}`, 4, AXIS + COSTS / 2 - 4, this.#gutter - 12);
+    const place = { left: this.#gutter, base: AXIS + COSTS - 8, height: COSTS - 10, colours };
+    paintCosts(pen, costs, { ...place, x: (at) => this.#x(at) });
   }
 
   #paintLane(pen, { lane, first }, y, width, colours) {
@@ -269,7 +327,7 @@ class TimeLine extends Part {
     pen.font = first ? "600 12px system-ui, sans-serif" : "11px system-ui, sans-serif";
     pen.fillStyle = colours.ink;
     const side = this.#narrow ? 34 : 66;
-    if (first) pen.fillText(lane.name, 4, y + LANE / 2, this.#gutter - side - 8);
+    if (first) pen.fillText(fitted(pen, lane.name, this.#gutter - side - 8), 4, y + LANE / 2);
     pen.font = "11px system-ui, sans-serif";
     pen.fillStyle = colours.muted;
     pen.fillText(
@@ -342,6 +400,15 @@ class TimeLine extends Part {
       box.checked = !this.#hidden.has(machine);
       return h("label", {}, box, ` ${machine}`);
     });
+    this.boxes = h("span", { class: "boxes" }, machines);
+    this.modes = ["work", "states"].map((mode) =>
+      h("button", {
+        type: "button",
+        text: mode === "work" ? "Work" : "States",
+        data: { mode },
+        on: { click: () => this.#chooseMode(mode) },
+      }),
+    );
     this.live = h("button", {
       type: "button",
       text: "Follow",
@@ -364,10 +431,45 @@ class TimeLine extends Part {
         on: { click: () => this.#zoom(0.5) },
       }),
       this.live,
-      h("span", { class: "boxes" }, machines),
+      h("span", { class: "shapes", role: "group", "aria-label": "What is drawn" }, this.modes),
+      this.boxes,
     );
     this.#markSpan();
+    this.#markMode();
     return tools;
+  }
+
+  #chooseMode(mode) {
+    this.#mode = mode;
+    localStorage.setItem(MODE, mode);
+    this.#markMode();
+    this.#layOut();
+    this.#paint();
+    this.#ask();
+  }
+
+  #markMode() {
+    for (const each of this.modes)
+      each.setAttribute("aria-pressed", String(each.dataset.mode === this.#mode));
+    setHidden(this.boxes, this.#mode === "work");
+    if (this.legend) setHidden(this.legend, this.#mode !== "work");
+  }
+
+  #legend() {
+    const signs = [
+      ["◆", "said something"],
+      ["●", "was told"],
+      ["▲", "asked for approval"],
+      ["✗", "failed, ↻ again and again"],
+      ["▬", "turn, and below it tool calls"],
+    ];
+    this.legend = h(
+      "p",
+      { class: "legend muted" },
+      signs.map(([sign, means]) => h("span", {}, h("b", { text: sign }), ` ${means}`)),
+    );
+    setHidden(this.legend, this.#mode !== "work");
+    return this.legend;
   }
 
   #markSpan() {
@@ -431,7 +533,14 @@ class TimeLine extends Part {
     const at = this.#at(offsetX);
     this.hovering = offsetX > this.#gutter ? { at } : null;
     const y = offsetY + this.frame.scrollTop;
-    const row = this.#rows.find((each) => y >= each.y && y < each.y + LANE + GAP);
+    const tall = (this.#mode === "work" ? WORK_LANE : LANE) + GAP;
+    const row = this.#rows.find((each) => y >= each.y && y < each.y + tall);
+    if (row?.isWork) {
+      const told = this.hovering ? toldAt(row.lane, at, (moment) => this.#x(moment)) : "";
+      setText(this.told, told ? `${row.lane.name}: ${visible(told)}` : "");
+      this.#paint();
+      return;
+    }
     const span = row && this.hovering && row.lane.spans.findLast((each) => each.at <= at);
     const many = span?.changes > 1 ? `, ${span.changes} changes close together` : "";
     setText(
@@ -461,7 +570,7 @@ class TimeLine extends Part {
   /** Move to the previous or next change. */
   #step(by) {
     const seq = this.#moment?.seq ?? Infinity;
-    const seqs = this.#rows.flatMap(({ lane }) => lane.spans.map((span) => span.seq));
+    const seqs = this.#rows.flatMap(({ lane }) => seqsOf(lane));
     const next =
       by < 0
         ? Math.max(...seqs.filter((each) => each < seq))
@@ -473,6 +582,18 @@ class TimeLine extends Part {
   #choose(detail) {
     this.dispatchEvent(new CustomEvent("choose", { detail, bubbles: true }));
   }
+}
+
+/** The events of a lane that can be stepped through. */
+const seqsOf = ({ spans, turns = [], calls = [], marks = [] }) =>
+  (spans ?? [...turns, ...calls, ...marks]).map(({ seq }) => seq);
+
+/** A name that fits a width: a long one is cut, never squeezed. */
+function fitted(pen, name, width) {
+  if (pen.measureText(name).width <= width) return name;
+  let short = name;
+  while (short && pen.measureText(`${short}…`).width > width) short = short.slice(0, -1);
+  return `${short}…`;
 }
 
 function label(at, step) {

@@ -14,7 +14,7 @@ import "../elements/work-changes.js";
 import { path } from "../api.js";
 import { needsOf, reason } from "../attention.js";
 import { look, meaning, paintBadge } from "../badge.js";
-import { evidenceText } from "../clock.js";
+import { evidenceText, moment } from "../clock.js";
 import { spentInFull } from "../costs.js";
 import { h, loadStyle, setAttribute, setHidden, setText } from "../dom.js";
 import { showAgentSettings } from "../elements/agent-dialog.js";
@@ -155,10 +155,13 @@ class AgentView extends Part {
   }
 
   #paintPlaces(agent) {
-    const told = JSON.stringify(agent.channels);
+    const told = JSON.stringify([agent.channels, agent.tasks]);
     if (this.told === told) return;
     this.told = told;
     this.places.replaceChildren(
+      ...agent.tasks.map((task) =>
+        h("a", { href: link("conversation", task), class: "place" }, "works on ", h("b", { text: task })),
+      ),
       ...Object.entries(agent.channels).map(([name, state]) =>
         h(
           "a",
@@ -198,6 +201,7 @@ function factsOf(agent) {
     agent.seat === 4 ? "lead" : `seat ${agent.seat}`,
     document?.colorName,
     AUTHORITIES[agent.authority],
+    agent.retryAt && `next try ${moment(agent.retryAt, true)}`,
     spentInFull(agent.used) && `used ${spentInFull(agent.used)}`,
     agent.confinement,
     evidence && `evidence: ${evidenceText(evidence)}`,

@@ -14,6 +14,9 @@ import { link } from "../router.js";
 
 loadStyle("time");
 
+const STEP = 16; // of 1000: the whole takes half a minute
+const STEP_MS = 480;
+
 class TimeView extends Part {
   #asked = 0;
 
@@ -26,14 +29,27 @@ class TimeView extends Part {
     this.back = button("Back to now", () => this.choose(null));
     this.before = button("← previous event", () => this.choose({ seq: this.wanted - 1 }));
     this.after = button("next event →", () => this.choose({ seq: this.wanted + 1 }));
+    this.play = h("button", { type: "button", class: "play", on: { click: () => this.#toggle() } });
+    this.place = h("input", {
+      type: "range",
+      min: "0",
+      max: "1000",
+      value: "1000",
+      "aria-label": "Moment of the shown time",
+      on: { input: () => this.#slide() },
+    });
+    this.#paintPlay();
     this.replaceChildren(
       h("div", { class: "head" }, h("h1", { text: "Time" }), this.when, this.before, this.after, this.back),
       this.line,
+      h("div", { class: "replay" }, this.play, this.place),
       this.past,
       h("div", { class: "pair" }, this.diagrams, this.log),
     );
     this.addEventListener("choose", ({ detail }) => this.choose(detail));
     this.addEventListener("lanes", () => this.diagrams.showBusy(this.line.busy));
+    this.until(() => this.#stop());
+    this.key(" ", "Play or stop the replay", () => this.#toggle());
     this.key("b", "Back to now", () => this.choose(null));
     this.key(",", "Previous event", () => (this.moment ? this.before.click() : false));
     this.key(".", "Next event", () => (this.moment ? this.after.click() : false));
@@ -58,6 +74,45 @@ class TimeView extends Part {
     if (state || !this.moment) this.#show(state);
     if (!state) this.wanted = this.moment?.seq;
     if (!state) setText(this.when, trouble);
+  }
+
+  // ── replay ───────────────────────────────────────────────────────────────────────────────────
+
+  /** Play the shown time in half a minute, from the chosen moment on; at its end, from its beginning. */
+  #toggle() {
+    if (this.playing) return this.#stop();
+    if (Number(this.place.value) >= 1000) this.place.value = "0";
+    this.window = this.line.shown;
+    this.playing = true;
+    this.#paintPlay();
+    this.#playOn();
+  }
+
+  async #playOn() {
+    while (this.playing && this.isConnected) {
+      const began = performance.now();
+      await this.#slide(true);
+      if (Number(this.place.value) >= 1000) return this.#stop();
+      await new Promise((done) => setTimeout(done, Math.max(60, STEP_MS - (performance.now() - began))));
+      if (this.playing) this.place.value = String(Number(this.place.value) + STEP);
+    }
+  }
+
+  #stop() {
+    if (!this.playing) return;
+    this.playing = false;
+    this.#paintPlay();
+  }
+
+  #slide(isPlaying = false) {
+    if (!isPlaying) this.#stop();
+    const { from, to } = isPlaying ? this.window : this.line.shown;
+    const part = Number(this.place.value) / 1000;
+    return this.choose(part >= 1 ? null : { at: from + (to - from) * part });
+  }
+
+  #paintPlay() {
+    setText(this.play, this.playing ? "❚❚ Stop" : "▶ Replay");
   }
 
   #show(state) {

@@ -1,0 +1,145 @@
+// What the palette offers: places to go to, and things to do. A thing to do is a verb with its object, so "stop builder" finds
+// the control of that agent.
+
+import { post } from "./api.js";
+import { answer as answerApproval, approvals } from "./approvals.js";
+import { meaning } from "./badge.js";
+import { showAddAgent } from "./elements/agent-dialog.js";
+import { showHelp } from "./elements/help.js";
+import * as keys from "./keys.js";
+import { go } from "./router.js";
+import { allControlsOf, press } from "./run.js";
+import { ask, fit } from "./several.js";
+import { store } from "./store.js";
+import { act, stateOf, talks } from "./talks.js";
+import { canAsk, cancel, runAgain } from "./tasks.js";
+import { nextTheme } from "./theme.js";
+import { VIEWS } from "./views/views.js";
+import { visible } from "./visible.js";
+
+const TITLE_CHARS = 80;
+const ASK_WORDS = 2; // shorter words are a search, not a request
+
+/** Everything that fits some words: places first, then what can be done. */
+export function offered(text) {
+  const wanted = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const fits = ({ name, about }) => {
+    const line = `${name} ${about}`.toLowerCase();
+    return wanted.every((word) => line.includes(word));
+  };
+  const found = [...places().filter(fits), ...(wanted.length ? verbs().filter(fits) : []), ...toEvent(text)];
+  return found.sort((a, b) => rank(a, wanted) - rank(b, wanted));
+}
+
+/** The request that the words are, where a session is open: it comes after everything else. */
+export function request(text) {
+  if (!canAsk() || text.trim().split(/\s+/).length < ASK_WORDS) return [];
+  const run = async () => {
+    const body = { text: text.trim(), wait: false };
+    const asked = await act("ask", "Asking", () => post("/api/conversations", body));
+    go("conversation", ...(asked ? [asked.conversation] : []));
+  };
+  return [{ key: "ask", name: `Ask: ${visible(text.trim(), TITLE_CHARS)}`, about: "a new task", run }];
+}
+
+/** A name that begins with the first word comes first. */
+const rank = ({ name }, [first = ""]) => (name.toLowerCase().replace(/^#/, "").startsWith(first) ? 0 : 1);
+
+// ── places ───────────────────────────────────────────────────────────────────────────────────
+
+function places() {
+  const agents = store.shown.map((agent) => ({
+    path: ["agent", agent.id],
+    name: agent.name ?? `seat ${agent.seat}`,
+    about: `${agent.badge.status}, ${meaning(agent.badge)}`,
+  }));
+  const channels = [...store.channels.values()].map(({ channel, archived }) => ({
+    path: ["channel", channel],
+    name: `#${channel}`,
+    about: archived ? "archived channel" : "channel",
+  }));
+  const views = VIEWS.filter((view) => view.tab).map((view) => ({
+    path: [view.name],
+    name: view.tab,
+    about: "view",
+  }));
+  return [...agents, ...channels, ...views, ...tasks(), ...files()];
+}
+
+const newest = () => [...talks.list].reverse();
+
+const tasks = () =>
+  newest().map((talk) => ({
+    path: ["conversation", talk.conversation],
+    name: visible(talk.text, TITLE_CHARS),
+    about: `task, ${stateOf(talk).word}`,
+  }));
+
+const files = () =>
+  newest().flatMap(({ conversation, text, files }) =>
+    files.map(({ path }) => ({
+      key: `file-${conversation}-${path}`,
+      path: ["conversation", conversation],
+      name: visible(path, TITLE_CHARS),
+      about: `file of: ${visible(text, TITLE_CHARS)}`,
+    })),
+  );
+
+/** "event 1706", or the number alone: the team as it was then. */
+function toEvent(text) {
+  const seq = /^(?:event\s+|#)?(\d{1,15})$/.exec(text.trim())?.[1];
+  return seq ? [{ path: ["time", seq], name: `Event ${seq}`, about: "the team at that moment" }] : [];
+}
+
+// ── things to do ─────────────────────────────────────────────────────────────────────────────
+
+function verbs() {
+  const always = [
+    verb("Switch theme", "system, light or dark", nextTheme),
+    verb("Show keyboard shortcuts", "help", showHelp),
+    verb(
+      keys.areOn() ? "Turn single-key shortcuts off" : "Turn single-key shortcuts on",
+      "keyboard",
+      keys.turn,
+    ),
+  ];
+  return store.reader ? always : [...controls(), ...requests(), ...ofTasks(), ...ofTeam(), ...always];
+}
+
+const verb = (name, about, run) => ({ key: `do-${name}-${about}`, name, about, run });
+
+const controls = () =>
+  store.shown.flatMap((agent) => [
+    ...allControlsOf(agent).map((control) =>
+      verb(`${control.label.replace(/ Agent$/, "")} ${agent.id}`, meaning(agent.badge), () =>
+        press(agent, control),
+      ),
+    ),
+    verb(`Message ${agent.id}`, "write to this agent", () => go("agent", agent.id, "write")),
+  ]);
+
+const requests = () =>
+  approvals().flatMap((each) => {
+    const what = `${visible(each.tool, 40)} of ${store.agents.get(each.seat)?.id}`;
+    const about = visible(each.detail ?? "", TITLE_CHARS);
+    return [
+      verb(`Allow ${what}`, about, () => answerApproval(each, true)),
+      verb(`Deny ${what}`, about, () => answerApproval(each, false)),
+    ];
+  });
+
+const ofTasks = () =>
+  newest().map((talk) => {
+    const title = visible(talk.text, TITLE_CHARS);
+    return talk.outcome === null
+      ? verb(`Cancel: ${title}`, "task", () => cancel(talk))
+      : verb(`Run again: ${title}`, "task", () => runAgain(talk));
+  });
+
+function ofTeam() {
+  const running = fit("stop", store.shown);
+  return [
+    verb("Add an agent", "team", () => showAddAgent()),
+    ...(running.length ? [verb("Stop all agents", `${running.length} run`, () => ask("stop", running))] : []),
+  ];
+}
