@@ -3437,6 +3437,18 @@ NEEDS = (
         },
     ),
     Promise(
+        "The page is light, can be installed, and shows in a channel what is new.",
+        {
+            "web/test_shell.py": [
+                "test_the_page_is_light_and_its_comments_are_not_sent",
+                "test_the_page_can_be_installed",
+            ],
+            "web/test_channel_messages.py": [
+                "test_messages_that_nobody_has_seen_are_below_a_line_and_one_is_copied",
+            ],
+        },
+    ),
+    Promise(
         "The story of the demo is real but for its words: a bug that is there, and a check.",
         {
             "demo/test_story.py": [

@@ -32,7 +32,9 @@ CHROMIUM: Final = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 DESKTOP: Final[ViewportSize] = {"width": 1280, "height": 860}
 PHONE: Final[ViewportSize] = {"width": 390, "height": 844}
 
-AWAY: Final = re.compile("ERR_CONNECTION|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE_CHUNKED")
+AWAY: Final = re.compile(
+    "ERR_CONNECTION|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE_CHUNKED|ERR_SOCKET_NOT_CONNECTED"
+)
 """Console messages of the browser while muster is down: not an error of the page."""
 
 OWN_PAGES: Final = (

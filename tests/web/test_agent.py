@@ -310,7 +310,8 @@ def test_a_person_keeps_notes_for_an_agent_and_reads_older_messages(
     page.get_by_role("button", name="Add note").click()
     expect(page.get_by_role("textbox", name="Note 1")).to_have_value("the plan")
     page.get_by_role("textbox", name="Note 1").fill("the new plan")
-    page.get_by_role("button", name="Save note 1").click()
+    with page.expect_response("**/notes/*"):
+        page.get_by_role("button", name="Save note 1").click()
     expect(page.get_by_role("textbox", name="Note 1")).to_have_value("the new plan")
     assert operator.get("/api/agents/Busy/notes")["notes"][0]["text"] == "the new plan"
     page.get_by_role("button", name="Delete note 1").click()

@@ -49,6 +49,27 @@ def send(page: Page, text: str) -> None:
     expect(box).to_have_value("")
 
 
+def test_messages_that_nobody_has_seen_are_below_a_line_and_one_is_copied(
+    browser: Browser, server: Server, scene: Scene
+) -> None:
+    scene.says("seen already", by="pm")
+    seq = scene.get("/api/health")["seq"]
+    scene.call("POST", "/api/seen", {"upto": seq, "channel": scene.named("reviews")})
+    scene.says("first of two", by="pm")
+    scene.says("the second", by="pm")
+    with watched(browser, permissions=["clipboard-read", "clipboard-write"]) as person:
+        page = opened(person, server, scene)
+        line = page.locator(".line.new")
+        expect(line).to_have_text("2 new")
+        following = line.evaluate("line => line.nextElementSibling.textContent")
+        assert "first of two" in following
+        last = said(page, "the second")
+        last.hover()
+        last.get_by_role("button", name="Copy").click()
+        expect(last.get_by_role("button", name="Copy")).to_have_text("Copied")
+        assert page.evaluate("navigator.clipboard.readText()") == "the second"
+
+
 def test_a_line_break_in_a_message_is_a_line_break(
     person: Watched, server: Server, scene: Scene
 ) -> None:

@@ -8,6 +8,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page, Request, expect
 
+from muster.http.static import FOLDER, dashboard
 from tests.asking import Asker, a_name, asker
 from tests.live import NO_TLS, Server, live
 from tests.waits import WAIT_SECONDS
@@ -23,6 +24,10 @@ from tests.web.pages import (
 from tests.web.teams import programs
 
 FIRST_VIEW_BYTES_MAX = 150_000
+
+
+PAGE_BYTES_MAX = 160_000
+"""All files of the page together, compressed."""
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +90,28 @@ def test_a_signed_out_browser_is_told_how_to_sign_in(person: Watched, server: Se
 
 
 # ── what is served ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_page_is_light_and_its_comments_are_not_sent() -> None:
+    build = dashboard()
+    assert sum(len(file.packed) for file in build.files.values()) <= PAGE_BYTES_MAX
+    for path, file in build.files.items():
+        source = (FOLDER / path).read_bytes()
+        assert file.plain.count(b"\n") == source.count(b"\n"), path  # line numbers stay
+        if path.endswith(".js"):
+            assert not re.search(rb"^\s*(//|/\*\*)", file.plain, re.MULTILINE), path
+            for literal in re.findall(rb"`[^`]*`", source):
+                assert not re.search(rb"\n\s*(//|/\*\*)", literal), (path, literal)
+
+
+def test_the_page_can_be_installed(server: Server) -> None:
+    found = re.search(r'<link rel="manifest" href="([^"]+)"', _front(server).text)
+    assert found
+    answer = httpx.get(f"{server.url}{found[1]}", verify=NO_TLS)
+    assert answer.headers["content-type"] == "application/manifest+json"
+    told = answer.json()
+    assert (told["display"], told["start_url"]) == ("standalone", "../../")
+    assert "manifest-src 'self'" in _front(server).headers["content-security-policy"]
 
 
 def test_the_page_has_a_strict_policy_and_nothing_inline(server: Server) -> None:
@@ -157,7 +184,8 @@ def test_search_matches_letters_and_enter_opens_the_result(person: Watched, serv
     expect(page.locator("agent-card").first).to_be_visible()
     page.keyboard.press("/")
     page.keyboard.type("fai")
-    expect(page.get_by_role("option")).to_have_count(1)
+    expect(page.get_by_role("option").first).to_contain_text("Faily")
+    expect(page.get_by_role("option").last).to_contain_text("Message Faily")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Faily", exact=True)).to_be_visible()
     page.keyboard.press("/")

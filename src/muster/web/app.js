@@ -61,7 +61,7 @@ async function signOut() {
 
 function showNotice() {
   const bar = document.querySelector("header.bar");
-  const line = h("p", { class: "notice", role: "note" });
+  const line = h("aside", { class: "notice", "aria-label": "Notice" });
   const paint = () => {
     line.textContent = store.notice;
     line.hidden = !store.notice;
@@ -75,7 +75,9 @@ function showNotice() {
 function showReader() {
   if (!store.reader) return;
   const text = "You are signed in as a viewer: you can read everything, and change nothing.";
-  document.querySelector("header.bar").after(h("p", { class: "notice reader", role: "note", text }));
+  document
+    .querySelector("header.bar")
+    .after(h("aside", { class: "notice reader", "aria-label": "Signed in as a viewer", text }));
 }
 
 /** A mistake in the settings file, and settings that wait for a restart. */

@@ -14,6 +14,7 @@ export const TYPES =
 const LONG_LINES = 20;
 const LONG_CHARS = 2000;
 const QUOTE_CHARS = 120;
+const COPIED_MS = 1500;
 const SILENT_ENDS = {
   // ends without a notice of their own
   restAfterIdleRounds: "resting: every member passed",
@@ -109,6 +110,7 @@ function said(event, human) {
       h("a", { class: "permalink", href: link("channel", event.channel, String(event.seq)) }, time(event)),
       h("span", { class: "age delivery" }),
       replyButton(event),
+      copyButton(event),
     ),
     event.replyTo ? quote(event.replyTo) : null,
     text ? body : null,
@@ -133,6 +135,33 @@ function replyButton(event) {
     on: { click: reply },
   });
 }
+
+/** Copies the text of a message, as it was written. */
+function copyButton(event) {
+  const { speaker, text } = words(event);
+  const copy = async ({ currentTarget }) => {
+    await navigator.clipboard.writeText(text);
+    setText(currentTarget, "Copied");
+    setTimeout(() => setText(currentTarget, "Copy"), COPIED_MS);
+  };
+  if (!navigator.clipboard || !text) return null; // it is missing on plain HTTP outside of localhost
+  return h("button", {
+    type: "button",
+    class: "quiet reply",
+    text: "Copy",
+    "aria-label": `Copy the message of ${speaker}`,
+    on: { click: copy },
+  });
+}
+
+/** A line above the messages that nobody has seen. */
+export const newLine = (count) =>
+  h("p", {
+    class: "line new",
+    text: `${count} new`,
+    role: "separator",
+    "aria-label": `${count} new messages`,
+  });
 
 /** The line of the original above a reply; the thread fills it in. */
 function quote(seq) {

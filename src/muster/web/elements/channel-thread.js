@@ -10,7 +10,7 @@ import { Part } from "../part.js";
 import { see } from "../seen.js";
 import { store } from "../store.js";
 import { face } from "./agent-face.js";
-import { dayLine, entry, quoted, TYPES, words } from "./channel-entries.js";
+import { dayLine, entry, newLine, quoted, TYPES, words } from "./channel-entries.js";
 
 const PAGE = 120; // events; a turn has about four
 const ENTRIES_MAX = 1200;
@@ -31,6 +31,7 @@ class ChannelThread extends Part {
 
   start() {
     this.classList.add("panel");
+    const { seen = null } = store.channel(this.channel) ?? {}; // before this page shows the messages
     this.top = h("p", { class: "line", hidden: true }, h("span", { text: "beginning of the channel" }));
     this.entries = h("div", { class: "entries" });
     this.writing = this.#buildWriting();
@@ -64,7 +65,7 @@ class ChannelThread extends Part {
     this.watch(`partial:${this.channel}`, () => this.#paintPartial());
     this.watch("events", () => store.events.length === 0 && this.#last && this.#open()); // another log
     this.until(() => clearTimeout(this.#fading));
-    this.at ? this.jump(this.at) : this.#open();
+    this.at ? this.jump(this.at) : this.#open(seen);
   }
 
   // ── loading ──────────────────────────────────────────────────────────────────────────────────
@@ -91,15 +92,29 @@ class ChannelThread extends Part {
   }
 
   /** Show the newest messages. */
-  #open() {
+  #open(seen = null) {
     return this.#load(async () => {
       const page = await this.#page({});
       if (!page) return;
       this.#begin(page.events, page.events.length < PAGE);
       this.#catchUp(page.after);
+      this.#markNew(seen);
       this.#toEnd();
       await this.#fill();
     });
+  }
+
+  /** A line above the messages that nobody had seen when the thread was opened. */
+  #markNew(seen) {
+    if (seen === null) return;
+    const unseen = [...this.entries.querySelectorAll(".said:not([data-human])")].filter(
+      ({ dataset }) => Number(dataset.seq) > seen,
+    );
+    if (!unseen.length || unseen.length === this.entries.querySelectorAll(".said").length) return;
+    const line = newLine(unseen.length);
+    line.dataset.day = unseen[0].dataset.day;
+    line.dataset.seq = Number(unseen[0].dataset.seq) - 1;
+    unseen[0].before(line);
   }
 
   /** Load earlier messages until the thread can be scrolled. */

@@ -99,7 +99,7 @@ function row({ kind, what, outcome, at, count, agent, seat, channel, conversatio
     { data: { kind } },
     h("span", { class: "sign", "aria-hidden": "true", text: SIGNS[kind] }),
     h("a", { href: link(...place) }, h("strong", { text: title })),
-    h("span", { class: "visually-hidden", text: kind }),
+    h("span", { class: "muted", text: kind }),
     h("span", { class: "why", text: visible(detail, WHAT_CHARS) }),
     count > 1 && h("span", { class: "times", text: `×${count}` }),
     kind === "asked" && h("span", { class: "muted", text: outcome }),
