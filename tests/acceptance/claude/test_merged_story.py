@@ -39,7 +39,7 @@ def test_two_claude_codes_write_in_worktrees_and_a_person_merges_both_on_the_pag
         path = home / "worktrees" / name / file
         call = write(path, f"print('{file}')\n")
         model.add(Rule(match=f"Please write {file}", times=1, reply=[call]))
-        done = f"created successfully at: .*{file}"
+        done = f"created successfully at: {path}"
         model.add(Rule(match=done, times=1, reply=f"{file} is written."))
     with live(home, **box.env) as server, chromium() as browser, watched(browser) as person:
         for name in files:
