@@ -3467,7 +3467,10 @@ NEEDS = (
                 "test_failures_that_are_too_close_to_be_drawn_are_one_mark_with_their_number",
                 "test_costs_are_drawn_in_parts_of_the_time",
             ],
-            "web/test_time.py": ["test_the_work_is_drawn_by_agent_and_replayed"],
+            "web/test_time.py": [
+                "test_the_work_is_drawn_by_agent_and_replayed",
+                "test_a_word_is_found_in_events_that_are_older_than_the_page",
+            ],
         },
     ),
     Promise(

@@ -33,8 +33,9 @@ PICTURES = (
     Picture("team", "#/", ("needs-list li", "team-view agent-card[data-status=alive]")),
     Picture("agent", "#/agent/Wren", ("agent-view .bubble", "live-output .lines div")),
     Picture("channel", "#/channel/workshop", ("channel-view", "channel-thread article")),
-    Picture("conversations", "#/conversation", ("conversation-view", "talk-dialogue .said")),
-    Picture("time", "#/time", ("time-view",)),
+    Picture("conversations", "#/conversation", ("conversation-view", "task-board li")),
+    Picture("work", "#/agent/Otto", ("agent-work .change", "agent-work li")),
+    Picture("time", "#/time", ("time-view", "time-line[data-work]")),
 )
 PROGRAMS = """
 [agents.web]
@@ -88,6 +89,8 @@ def take(folder: Path) -> None:
             page = person.signed_in(server)
             alive = page.locator("agent-card[data-status=alive]")
             expect(alive).to_have_count(9, timeout=SLOW_SECONDS * 1000)
+            asked = page.locator("approval-list li")  # the first chapter of the story
+            expect(asked).to_have_count(1, timeout=SLOW_SECONDS * 1000)
         for scheme, viewport in LOOKS:
             with watched(browser, color_scheme=scheme, viewport=viewport) as person:
                 _take_all(person, server, folder, scheme, viewport)

@@ -263,6 +263,21 @@ def test_the_view_is_accessible_and_fits_a_phone(
 SMALLEST = "buttons => Math.min(...buttons.map(each => each.offsetHeight).filter(each => each))"
 
 
+def test_a_word_is_found_in_events_that_are_older_than_the_page(
+    person: Watched, server: Server, scene: Scene
+) -> None:
+    scene.says("a walrus, long ago", by="pm")
+    for number in range(160):
+        scene.says(f"message {number}", by="pm")
+    page = person.signed_in(server, "#/time")
+    log = page.locator("live-log")
+    expect(log.locator(".lines li")).to_have_count(150)
+    log.get_by_label("Filter by text").fill("walrus")
+    expect(log.locator(".lines li")).to_have_count(1)
+    expect(log.locator(".says")).to_contain_text("a walrus, long ago")
+    expect(log.get_by_role("status")).to_have_text("Searched to the beginning of the log.")
+
+
 # ── the work ──────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -11,7 +11,7 @@ import msgspec
 from muster.errors import Invalid
 from muster.http.log_pages import LOG_EVENTS, LOG_EVENTS_MAX, EventQuery, read_slice
 from muster.http.routing import EVERYBODY, ApiCall, route
-from muster.http.types import Instant, Query, in_utc
+from muster.http.types import Instant, Query, Seq, in_utc
 from muster.machines.events import Event
 from muster.machines.ids import ChannelId, SeatId, document_id, name_key
 from muster.machines.kernel.diagrams import TABLES, AnyRow
@@ -149,6 +149,8 @@ class SentencesQuery(EventQuery, frozen=True, kw_only=True):
     """Which events, and how many at most."""
 
     limit: Annotated[int, msgspec.Meta(ge=1, le=LOG_EVENTS_MAX)] = LOG_EVENTS
+    before: Seq | None = None
+    """Read the log as if it ended before this place."""
 
 
 class LogSentence(View, frozen=True, kw_only=True):
@@ -176,7 +178,9 @@ class LogSentencesPage(View, frozen=True, kw_only=True):
 async def read_sentences(call: ApiCall, query: SentencesQuery) -> LogSentencesPage:
     """Read a page of the log, each event as a sentence."""
     where = query.filter(call)
-    found, after, more = await read_slice(call, where, query.after, query.limit)
+    found, after, more = await read_slice(
+        call, where, query.after, query.limit, before=query.before
+    )
     lines = tuple(_line(call.team, each, decode(each.data)) for each in found)
     return LogSentencesPage(lines=lines, after=after, more=more)
 

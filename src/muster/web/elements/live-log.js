@@ -7,6 +7,10 @@ import { store } from "../store.js";
 import { openDialog } from "./help.js";
 
 const ROWS = 150;
+const TYPED_MS = 300; // pause in typing after which older events are searched
+const OLDER = 1000; // events of a page of them
+const PAGES = 50;
+const ENOUGH = 40;
 const ASK_MS = 200;
 const AGAIN_MS = 1000; // retry interval while the server is unreachable
 const GROUPS = {
@@ -43,6 +47,9 @@ class LiveLog extends Part {
   #due = null;
   #run = 0;
   #lines = [];
+  #found = []; // older events with the words of the filter
+  #searched = 0;
+  #typing = null;
 
   start() {
     const chosen = (label, options) =>
@@ -57,7 +64,7 @@ class LiveLog extends Part {
       type: "search",
       placeholder: "filter",
       "aria-label": "Filter by text",
-      on: { input: () => this.#paint() },
+      on: { input: () => this.#search() },
     });
     this.pause = h("button", {
       type: "button",
@@ -66,11 +73,13 @@ class LiveLog extends Part {
     });
     this.list = h("ul", { class: "lines", tabindex: "0", "aria-label": "Events, newest first" });
     this.empty = h("p", { class: "muted", text: "No matching events.", hidden: true });
+    this.told = h("p", { class: "muted", role: "status", hidden: true });
     this.replaceChildren(
       h("h2", { text: "Log" }),
       h("div", { class: "row filters" }, this.kind, this.agent, this.channel, this.words, this.pause),
       this.empty,
       this.list,
+      this.told,
     );
     this.watch(["agents", "channels"], () => this.#paintChoices());
     this.listen((events) => {
@@ -78,7 +87,10 @@ class LiveLog extends Part {
       this.#askSoon();
     });
     this.watch("events", () => store.events.length === 0 && this.#last !== null && this.#begin()); // the log was replaced
-    this.until(() => clearTimeout(this.#due));
+    this.until(() => {
+      clearTimeout(this.#due);
+      clearTimeout(this.#typing);
+    });
     this.#hold(false);
   }
 
@@ -118,6 +130,7 @@ class LiveLog extends Part {
   #begin() {
     this.#last = null;
     this.#lines = [];
+    this.#search();
     this.#run += 1;
     this.#ask(this.#run);
   }
@@ -130,14 +143,48 @@ class LiveLog extends Part {
     }, ASK_MS);
   }
 
-  async #ask(run) {
-    const where = new URLSearchParams({ limit: ROWS });
+  #where(limit) {
+    const where = new URLSearchParams({ limit });
     for (const [name, select] of [
       ["types", this.kind],
       ["agent", this.agent],
       ["channel", this.channel],
     ])
       if (select.value) where.set(name, select.value);
+    return where;
+  }
+
+  /** Filter by words: older events are loaded until enough are found. */
+  #search() {
+    this.#paint();
+    clearTimeout(this.#typing);
+    this.#found = [];
+    setHidden(this.told, true);
+    const run = ++this.#searched;
+    if (this.words.value.trim()) this.#typing = setTimeout(() => this.#searchBack(run), TYPED_MS);
+  }
+
+  async #searchBack(run) {
+    let before = this.#lines.at(-1)?.seq ?? 0;
+    for (let page = 0; page < PAGES && before > 1 && this.#shown.length < ENOUGH; page += 1) {
+      const where = this.#where(OLDER);
+      where.set("before", before);
+      const { lines } = await get(`/api/log/told?${where}`).catch(() => ({ lines: [] }));
+      if (run !== this.#searched || !this.isConnected) return;
+      if (!lines.length) before = 1;
+      else before = lines[0].seq;
+      this.#found.push(...lines.reverse().filter((line) => this.#fits(line)));
+      this.#paint();
+    }
+    setText(
+      this.told,
+      before > 1 ? `Searched back to event ${before}.` : "Searched to the beginning of the log.",
+    );
+    setHidden(this.told, false);
+  }
+
+  async #ask(run) {
+    const where = this.#where(ROWS);
     if (this.upto !== null) where.set("after", Math.max(-1, this.upto - (where.size > 1 ? 1000 : ROWS)));
     else if (this.#last !== null) where.set("after", this.#last);
     const page = await get(`/api/log/told?${where}`).catch(() => null);
@@ -160,10 +207,7 @@ class LiveLog extends Part {
   // ── painting ───────────────────────────────────────────────────────────────────────────────────
 
   #paint() {
-    const words = this.words.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const shown = this.#lines.filter(({ says, type }) =>
-      words.every((word) => `${says} ${type}`.toLowerCase().includes(word)),
-    );
+    const shown = this.#shown;
     keyed(
       this.list,
       shown,
@@ -172,6 +216,18 @@ class LiveLog extends Part {
       (row, line) => row.toggleAttribute("data-chosen", line.seq === this.upto),
     );
     setHidden(this.empty, shown.length > 0);
+  }
+
+  get #shown() {
+    const oldest = this.#lines.at(-1)?.seq ?? Infinity;
+    const older = this.#found.filter(({ seq }) => seq < oldest);
+    return [...this.#lines.filter((line) => this.#fits(line)), ...older].slice(0, ROWS);
+  }
+
+  #fits({ says, type }) {
+    const words = this.words.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const line = `${says} ${type}`.toLowerCase();
+    return words.every((word) => line.includes(word));
   }
 
   #row({ seq, ts, type, says }) {
