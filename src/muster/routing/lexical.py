@@ -36,7 +36,8 @@ BODY_MAX: Final = 1.3
 """Weight of a word in a body per occurrence, and its upper bound: bodies mention much."""
 
 BODY_CHARS_MAX: Final = 4000
-"""How much of a body is read: bodies start with what the agent is about."""
+DESCRIPTION_CHARS_MAX: Final = 16_000
+"""How much of a body and of a description is read: they start with what the agent is about."""
 
 BODY_CONCEPT_FACTOR: Final = 0.03
 BODY_CONCEPT_MAX: Final = 0.4
@@ -174,7 +175,7 @@ def _name_parts(name: str) -> list[tuple[float, frozenset[str]]]:
 
 
 def _description(text: str) -> dict[str, float]:
-    told = take_apart(text)
+    told = take_apart(text[:DESCRIPTION_CHARS_MAX])
     parts = ((told.purpose, 1.0), (told.requests, REQUESTS_FACTOR), (told.scenes, SCENES_FACTOR))
     found: dict[str, float] = {}
     for part, factor in parts:

@@ -118,24 +118,28 @@ def phrases_in(
 ) -> Iterator[FoundPhrase]:
     """Every phrase of a table in a text. Up to `gap` words that tell little may stand between two
     words of it."""
-    places: dict[str, list[int]] = {}
+    places: dict[int, set[str]] = {}
     for token in found:
-        places.setdefault(token.stem, []).append(token.at)
+        places.setdefault(token.at, set()).add(token.stem)
     telling = {token.at for token in found if gap and weight(token.stem) >= TELLING}
     for token in found:
         for phrase in table.get(token.stem, ()):
             last = token.at
             for word in phrase.stems[1:]:
-                last = _next(last, places.get(word, ()), gap, telling)
+                last = _next(last, word, places, range(gap + 1), telling)
             if last >= 0:
                 yield FoundPhrase(phrase, token.at, last)
 
 
-def _next(at: int, places: Sequence[int], gap: int, telling: Set[int]) -> int:
-    """The first of some places that is near after a place; -1 if none is, or there is no place."""
-    for place in places if at >= 0 else ():
-        if 0 < place - at <= gap + 1 and telling.isdisjoint(range(at + 1, place)):
+def _next(
+    at: int, word: str, places: Mapping[int, Set[str]], steps: range, telling: Set[int]
+) -> int:
+    """The place of a word near after a place; -1 if it is not there, or there is no place."""
+    for place in (at + 1 + step for step in steps) if at >= 0 else ():
+        if word in places.get(place, ()):
             return place
+        if place in telling:
+            break
     return -1
 
 

@@ -65,7 +65,7 @@ def _changed(view: ConversationView, at: datetime, fact: Fact) -> ConversationVi
         case e.Routed():
             return replace(view, route=_route(fact))
         case e.StateTransition(machine=Machine.DELEGATION):
-            return replace(view, state=fact.target, trace=(*view.trace, _step(fact, at)))
+            return replace(view, state=fact.target, trace=(*view.trace, step_of(fact, at)))
         case e.FileRecorded():
             return replace(view, files=(*view.files, _file(fact)))
         case e.DialogueRecorded(kind=Remark.ANSWER | Remark.REPORT):
@@ -92,7 +92,8 @@ def _route(fact: e.Routed) -> RouteView:
     )
 
 
-def _step(fact: e.StateTransition, at: datetime) -> StepView:
+def step_of(fact: e.StateTransition, at: datetime) -> StepView:
+    """A change of the state of a conversation."""
     return StepView(
         at=at,
         source=fact.source,
@@ -141,10 +142,10 @@ def head_of(view: ConversationView) -> str:
     return f"[State: {home}] [Conv: {view.conversation.removeprefix('conv_')}]"
 
 
-def step_line(fact: e.StateTransition) -> str:
+def step_line(step: StepView) -> str:
     """`[MAIN → AGENT]  # why`."""
-    why = _SHOWN.get(fact.trigger) or reason_of(fact)
-    return f"[{state_name(fact.source)} → {state_name(fact.target)}]  # {why}"
+    why = _SHOWN.get(step.trigger) or step.reason
+    return f"[{state_name(step.source)} → {state_name(step.target)}]  # {why}"
 
 
 # ── going on ──────────────────────────────────────────────────────────────────────────────────────

@@ -523,7 +523,9 @@ def test_what_is_asked_in_the_shell_is_in_the_server_of_the_folder_and_the_other
     with live(desk.home):
         assert "Initialized" in desk.good("agent-state-machine")
         assert "Resumed" in desk.good("agent-state-machine")
-        desk.good("ask", PYTHON)
+        shown = desk.good("ask", PYTHON)
+        assert shown.startswith("[State: MAIN] [Conv: 001]\n[MAIN → PYTHON_ENGINEER]  # Matched: ")
+        assert "[PYTHON_ENGINEER → MAIN]  # Task completed\n" in shown
         with client_of(desk.home) as client:
             [asked] = client.ask(delegation.conversations()).conversations
             assert (asked.text, asked.outcome) == (PYTHON, "answered")

@@ -48,7 +48,7 @@ from muster.machines.state import MAIN, QUEUE, Delegation
 from muster.machines.vocabulary import DelegationMode, Machine
 from muster.routing.agent_files import Warned, find_agents
 from muster.team import Muster
-from muster.views.conversations import ConversationView, head_of, step_line
+from muster.views.conversations import ConversationView, head_of, step_line, step_of
 
 FAILED: Final = 1
 """The exit code of a request that failed."""
@@ -319,7 +319,7 @@ class _Display:
                 self._conversation = fact.conversation if fact.text == self._text else ""
             elif isinstance(fact, e.StateTransition) and self._concerns(fact):
                 self._begin(fact)
-                click.echo(clean(step_line(fact)))
+                click.echo(clean(step_line(step_of(fact, event.ts))))
 
     def _concerns(self, fact: e.StateTransition) -> bool:
         if self._quiet or fact.machine is not Machine.DELEGATION:
@@ -338,6 +338,9 @@ class _Display:
             print_json(view)
             return
         head = "" if self._begun else f"{head_of(view)} "
+        if head and view.trace and view.outcome is not None:  # a server carried it out
+            click.echo("\n".join([head_of(view), *(clean(step_line(each)) for each in view.trace)]))
+            head = ""
         if view.outcome is None and view.route is not None:
             because = f" {clean(view.waits_because)}" if view.waits_because else ""
             click.echo(f"{head}Waiting in the queue for {clean(view.route.agent)}.{because}")
