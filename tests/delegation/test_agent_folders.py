@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from muster.delegation.agent_folders import agents_of
+from muster.delegation.session_folder import usable
 from muster.machines.state import Delegation
+from muster.routing.agent_files import AgentFile, AgentFolders
 from tests.delegation.stage import agent_file
 
 SMITH = "Forges iron."
@@ -51,3 +53,22 @@ def test_folders_elsewhere_stay_and_one_that_is_gone_is_left_out(tmp_path: Path)
     known = Delegation(path=delegation.path, agents=("smith", "tinker"), folders=delegation.folders)
     found = agents_of(known, tmp_path / "new/sess")
     assert [each.description for each in found.values()] == [SMITH, "Mends pots."]
+
+
+@pytest.mark.parametrize(
+    ("names", "complaint"),
+    [
+        (("smith", "SMITH"), "SMITH is the name of a state already"),
+        (("main",), "main is the name of a state already"),
+        (("docs-writer", "d\u043ecs-writer"), "mixes Latin and Cyrillic letters"),
+        (("scope", "\u0455\u0441\u043e\u0440\u0435"), "is the name of a state already"),
+        (("../smith",), "cannot be a state"),
+    ],
+)
+def test_a_name_that_people_take_for_another_is_no_state(
+    names: tuple[str, ...], complaint: str
+) -> None:
+    found = usable(AgentFolders(tuple(AgentFile(each, SMITH) for each in names), ()))
+    assert [each.name for each in found.agents] == list(names[:-1])
+    [warned] = found.warnings
+    assert complaint in str(warned)

@@ -2368,6 +2368,7 @@ DELEGATING = (
             ],
             "delegation/test_agent_folders.py": [
                 "test_a_session_finds_its_agents_after_its_project_was_moved",
+                "test_a_name_that_people_take_for_another_is_no_state",
             ],
             "delegation/folder/test_queue.py": [
                 "test_a_message_is_json_with_its_speaker_or_plain_text"

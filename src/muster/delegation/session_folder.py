@@ -22,7 +22,7 @@ from muster.machines.commands import (
     StartDelegation,
 )
 from muster.machines.ids import MUSTER, name_key
-from muster.machines.names import check_plain
+from muster.machines.names import check_plain, check_scripts, shown_key
 from muster.machines.state import MAIN, QUEUE, Delegation, RememberedChoice
 from muster.machines.vocabulary import NO_LIMIT, Allowance, DelegationMode, StatePermissions
 from muster.permissions.policy import POLICY_FILE, Permissions, Policy
@@ -166,17 +166,18 @@ def usable(found: AgentFolders) -> AgentFolders:
     """The agents that can be states; a warning names each other one."""
     agents: list[AgentFile] = []
     warnings = list(found.warnings)
-    taken = {name_key(MAIN), name_key(QUEUE)}
+    taken = {shown_key(MAIN), shown_key(QUEUE)}
     for agent in found.agents:
         try:
             check_plain("the name", agent.name)
+            check_scripts(agent.name)
         except Refused as refused:
             warnings.append(Warned(agent.path, 1, f"cannot be a state: {refused}"))
             continue
-        if name_key(agent.name) in taken:
+        if shown_key(agent.name) in taken:
             warnings.append(Warned(agent.path, 1, f"{agent.name} is the name of a state already"))
             continue
-        taken.add(name_key(agent.name))
+        taken.add(shown_key(agent.name))
         agents.append(agent)
     return AgentFolders(tuple(agents), tuple(warnings))
 

@@ -49,7 +49,7 @@ def check_agent_name(team: Team, name: str, seat: SeatId | None = None) -> None:
     A name that looks like another one counts as that one: people could not tell them apart.
     """
     check_plain("the name", name)
-    _check_scripts(name)
+    check_scripts(name)
     if is_reserved(team, name):
         raise NameReserved(name=name)
     for key in _alike(name):
@@ -60,11 +60,17 @@ def check_agent_name(team: Team, name: str, seat: SeatId | None = None) -> None:
 
 def is_reserved(team: Team, name: str) -> bool:
     """Whether a name is one of muster's own words or the human's, or looks like one."""
-    key = name_key(_latin(name))
-    return key in _RESERVED or key == name_key(_latin(team.human))
+    key = shown_key(name)
+    return key in _RESERVED or key == shown_key(team.human)
 
 
-def _check_scripts(name: str) -> None:
+def shown_key(name: str) -> str:
+    """The key under which names are compared as a reader takes them."""
+    return name_key(_latin(name))
+
+
+def check_scripts(name: str) -> None:
+    """Refuse a name with letters that pass for others."""
     mixed = _mixed_scripts(name)
     if mixed is not None:
         first, second = mixed

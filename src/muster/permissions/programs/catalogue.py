@@ -87,7 +87,9 @@ SUBCOMMANDS = {
     "dpkg": "-l -L -s -S --list --status --listfiles --search",
     "helm": "list ls status history version search show get",
     "kubectl": "get describe logs cluster-info api-resources top version",
-    "muster": "status needs log logs search why agents soul transcript diagram doctor permit route costs",
+    "muster": (
+        "status needs log logs search why agents soul transcript diagram doctor permit route costs"
+    ),
     "npm": "ls list view info outdated root prefix why explain",
     "pip": "list show freeze check",
     "pip3": "list show freeze check",
