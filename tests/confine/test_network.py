@@ -1,4 +1,4 @@
-"""A command without a network makes no socket that could carry TCP, in whatever way it begins."""
+"""A command without a network reaches neither TCP, in whatever way it begins, nor a daemon."""
 
 import socket
 import subprocess
@@ -24,12 +24,12 @@ TCP: Final = {
     "IPv6": "socket.socket(socket.AF_INET6).listen()",
     "flags beside the type": "socket.socket(type=socket.SOCK_STREAM | socket.SOCK_NONBLOCK)",
     "another family": "socket.socket(socket.AF_VSOCK)",
+    "a daemon": "socket.socket(socket.AF_UNIX)",  # it would write or run what it is asked to
     "raw": "socket.socket(type=socket.SOCK_RAW, proto=6)",
     "packets": "socket.socket(socket.AF_PACKET, socket.SOCK_RAW)",
 }
 NEED_ROOT: Final = ("raw", "packets")
 LOCAL: Final = {
-    "unix": "socket.socket(socket.AF_UNIX)",
     "a pair": "a, b = socket.socketpair(); a.send(b'hi'); assert b.recv(2) == b'hi'",
     "netlink": "socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)",
     "UDP": "socket.socket(type=socket.SOCK_DGRAM).sendto(b'hi', here)",
@@ -56,7 +56,7 @@ def script(line: str, port: str) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)
 @pytest.mark.parametrize("way", TCP)
-def test_no_way_leads_to_tcp_without_a_network(
+def test_no_way_leads_to_tcp_or_to_a_daemon_without_a_network(
     way: str, launcher: str, plan: Path, port: str
 ) -> None:
     ran = launch(launcher, plan, *script(TCP[way], port))
@@ -84,7 +84,7 @@ def test_every_way_is_open_with_a_network_and_unconfined(
 
 
 @pytest.mark.parametrize("way", LOCAL)
-def test_local_sockets_and_udp_stay_without_a_network(way: str, plan: Path, port: str) -> None:
+def test_pairs_of_sockets_and_udp_stay_without_a_network(way: str, plan: Path, port: str) -> None:
     for launcher in LAUNCHERS:
         ran = launch(launcher, plan, *script(LOCAL[way], port))
         assert (ran.returncode, ran.stderr) == (0, "")

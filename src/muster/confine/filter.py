@@ -71,7 +71,7 @@ _PRIORITIES = {"x86_64": ((141, 0), (251, 1)), "aarch64": ((140, 0), (30, 1))}
 """setpriority and ioprio_set, each with the value that means one process, not a group or a user."""
 
 _SOCKET = {"x86_64": 41, "aarch64": 198}
-_LOCAL = (1, 16)  # AF_UNIX, AF_NETLINK
+_NETLINK = 16  # AF_NETLINK
 _INTERNET = (2, 10)  # AF_INET, AF_INET6
 _TYPE_MASK, _DATAGRAM = 0xF, 2
 
@@ -112,15 +112,15 @@ def offline(machine: str) -> bytes:
     """The further filter for a command without a network; empty if the architecture is unknown.
 
     Landlock refuses to bind and to connect a TCP socket, but not to listen, to send with the first
-    packet (TCP Fast Open), or to use MPTCP, SCTP or SMC. So a socket must be local, or one of UDP,
-    by which names are looked up.
+    packet (TCP Fast Open), or to use MPTCP, SCTP or SMC. Nor does it refuse to connect a Unix
+    socket to a daemon, which writes and runs for whoever asks. So a socket must be one of netlink,
+    or of UDP, by which names are looked up; a pair of sockets is made by another call.
     """
     if machine not in _AUDIT:
         return b""
     block = CallRules(_EACCES)
     block.load(argument_at(0))
-    for family in _LOCAL:
-        block.allow_if(family)
+    block.allow_if(_NETLINK)
     block.load(argument_at(1), mask=_TYPE_MASK)
     block.refuse_unless(_DATAGRAM)
     block.load(argument_at(0))

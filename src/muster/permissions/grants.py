@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 _REACHING = named(
     """curl wget gh dig host nslookup whois docker docker-compose podman kubectl helm npm pnpm yarn
-    pip pip3 brew apt conda muster"""
+    pip pip3 brew apt conda muster systemctl journalctl loginctl hostnamectl timedatectl
+    resolvectl"""
 )
-"""Programs that open connections."""
+"""Programs that open connections, if only to a daemon of this machine."""
 
 _REACHING_GIT = frozenset(("ls-remote", "remote", "lfs", "submodule"))
 
