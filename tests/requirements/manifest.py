@@ -1141,6 +1141,10 @@ EDGES = (
         },
     ),
     Promise(
+        "A request or a file that is no JSON is refused with words that help its author.",
+        {"views/test_paper.py": ["test_what_is_no_json_is_told_in_words_that_help"]},
+    ),
+    Promise(
         "No line of an agent's message can pass for that of a person or of another agent.",
         {
             "views/test_prompt_lines.py": [
@@ -2669,6 +2673,9 @@ TALKING_TO_EACH = (
             ],
             "acceptance/claude/test_hosted.py": [
                 "test_the_place_of_a_retired_agent_of_a_real_lead_is_taken_by_another",
+            ],
+            "demo/test_cast.py": [
+                "test_every_seat_has_its_character_and_that_of_a_successor_an_understudy",
             ],
             "machines/identity/test_places.py": [
                 "test_an_imported_successor_in_the_last_seat_of_all_does_not_use_up_its_place",

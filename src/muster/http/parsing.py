@@ -10,6 +10,7 @@ from muster import limits
 from muster.errors import Invalid, InvalidRequest, Malformed, TooLarge
 from muster.inbox.errands import Known
 from muster.machines.ids import ChannelId
+from muster.views.paper import why_not_json
 
 NUMBER_MAX: Final = 2**63 - 1
 """The largest number that the store can hold."""
@@ -32,7 +33,7 @@ def parse_body(content: bytes, kind: type[ParsedT]) -> ParsedT:
     except msgspec.ValidationError as wrong:
         raise InvalidRequest(part="body", why=_explained(wrong, kind)) from wrong
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
-        raise Malformed(what="The request body", why=f"is not JSON: {wrong}") from wrong
+        raise Malformed(what="The request body", why=why_not_json(content, wrong)) from wrong
 
 
 def _explained(wrong: msgspec.ValidationError, kind: type[msgspec.Struct]) -> str:

@@ -4,6 +4,7 @@
 which older and other programs can write too.
 """
 
+import re
 from collections.abc import Iterable
 from typing import Final, Literal
 
@@ -24,6 +25,7 @@ VERSION: Final = 1
 """The format's version; a change that older versions would misread increases it."""
 
 FORMAT: Final = "muster-team"
+_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
 
 class TeamPaper(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -71,7 +73,15 @@ def read_paper(content: bytes, what: str) -> LoosePaper:
     except msgspec.ValidationError as wrong:
         raise Invalid(what=what, why=f"is not an exported team: {wrong}") from wrong
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
-        raise Malformed(what=what, why=f"is not JSON: {wrong}") from wrong
+        raise Malformed(what=what, why=why_not_json(content, wrong)) from wrong
+
+
+def why_not_json(content: bytes, wrong: Exception) -> str:
+    """Why a text is not JSON. A parser calls half of a surrogate pair the end of its input."""
+    halved = _SURROGATE.search(content) if "truncated" in str(wrong) else None
+    if halved is None:
+        return f"is not JSON: {wrong}"
+    return f"is not JSON: {halved[0].decode()} is half of a surrogate pair, or the text ends early"
 
 
 def write_paper(
