@@ -93,6 +93,7 @@ def test_a_failure_shows_its_code_the_last_lines_of_stderr_and_the_next_try(
     )
     expect(panel.locator(".reason")).to_have_text("exit code 3")
     expect(panel.locator(".next")).to_have_text(re.compile(r"^Next try: .*\d+:\d+:\d+"))
+    expect(page.locator("run-panel .between")).to_have_text("It waits for its next try.")
     box = page.locator(".standing[data-failed]")
     expect(box.get_by_role("button")).to_have_text(["Stop Agent", "Try now"])
     box.get_by_role("button", name="Try now").click()

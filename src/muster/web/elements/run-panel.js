@@ -58,11 +58,12 @@ class RunPanel extends Part {
 }
 
 /** Why desired and current do not differ, also where the two words do. */
-function match({ desired, current, schedule, onCall, authority, running }) {
+function match({ desired, current, schedule, onCall, authority, running, retryAt }) {
   if (running?.phase === "stopping" && desired !== "pause") return "Its next session starts after this one.";
   if (desired === current) return "Current matches desired.";
   if (onCall) return "On call: a session starts with its next task.";
-  if (authority !== "muster" || !schedule) return "It reports its current state by itself.";
+  if (authority !== "muster") return "It reports its current state by itself.";
+  if (!schedule) return retryAt ? "It waits for its next try." : "It waits for work.";
   return current === "pause" ? "Between two runs of its schedule." : "In a run of its schedule.";
 }
 
