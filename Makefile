@@ -26,6 +26,9 @@ AGENT_PROGRAMS := @openai/codex@0.166.0 @google/gemini-cli@0.61.0 @qwen-code/qwe
 	opencode-linux-$(if $(filter aarch64 arm64,$(ARCH)),arm64,x64-baseline)@1.18.33
 AGENTS := $(VENV)/agents-$(shell echo $(AGENT_PROGRAMS) | cksum | cut -d ' ' -f 1)
 
+# The frameworks of docs/guides/frameworks.md are in a folder aside too: muster does not need them.
+FRAMEWORKS := $(VENV)/frameworks-$(shell cksum < tests/guides/frameworks.txt | cut -d ' ' -f 1)
+
 # The dashboard is tested in a real browser: Debian's, or the one that CHROMIUM=... names.
 CHROMIUM ?= /usr/bin/chromium
 export CHROMIUM
@@ -34,7 +37,7 @@ export CHROMIUM
 SYSTEMD_ANALYZE := /usr/bin/systemd-analyze
 
 .DEFAULT_GOAL := help
-.PHONY: help up agents claude-next test test-quick screenshots lint format types check bench bench-peers night dist changelog clean
+.PHONY: help up agents frameworks claude-next test test-quick screenshots lint format types check bench bench-peers night dist changelog clean
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' Makefile | expand -t 14
@@ -65,7 +68,7 @@ FAILED := $(VENV)/failed-tests
 AGAIN := $(BIN)/python -m tests.again $(FAILED)
 COVER := --cov=muster.machines --cov=muster.store --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
 
-test: $(VENV)/.installed-test | $(CHROMIUM) $(AGENTS)/.installed $(SYSTEMD_ANALYZE)  ## run all tests (ARGS="-k name" passes options, and watches no branches)
+test: $(VENV)/.installed-test | $(CHROMIUM) $(AGENTS)/.installed $(FRAMEWORKS)/.installed $(SYSTEMD_ANALYZE)  ## run all tests (ARGS="-k name" passes options, and watches no branches)
 ifeq ($(ARGS),)
 	@rm -f $(FAILED)
 	$(PYTEST) $(COVER) --failed-to=$(FAILED) || $(AGAIN)
@@ -83,6 +86,8 @@ claude-next: $(VENV)/.installed-test  ## test with another SDK of Claude Code, i
 	$(CLAUDE_NEXT)/bin/python -m pytest -q $(TESTS_CLAUDE) $(ARGS)
 
 agents: $(AGENTS)/.installed  ## install Codex, Gemini CLI, opencode and Qwen Code for their tests
+
+frameworks: $(FRAMEWORKS)/.installed  ## install LangGraph, OpenAI Agents, PydanticAI and AutoGen for their tests
 
 screenshots: $(VENV)/.installed-test | $(CHROMIUM)  ## take the pictures of the dashboard in docs/images
 	$(BIN)/python -m tests.web.screenshots docs/images
@@ -168,6 +173,10 @@ $(BIOME)/.installed: | $(VENV)/.installed-lint
 $(AGENTS)/.installed: | $(VENV)/.installed-lint
 	$(NODE) "$$($(BIN)/python -c '$(FIND_NPM)')" install --prefix $(AGENTS) --no-save --no-package-lock \
 	  --ignore-scripts --no-audit --no-fund --loglevel=error $(AGENT_PROGRAMS)
+	@touch $@
+
+$(FRAMEWORKS)/.installed: | $(VENV)/.installed-test
+	$(BIN)/python -m pip install --quiet --no-deps --target $(FRAMEWORKS) -r tests/guides/frameworks.txt
 	@touch $@
 
 $(CHROMIUM):

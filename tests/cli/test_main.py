@@ -387,6 +387,27 @@ def test_doctor_looks_for_the_programs_and_folders_of_agents(tmp_path: Path) -> 
     assert re.search(rf"ok +agent unready +{program}\n", ran.stdout)
 
 
+def test_doctor_says_which_coroutines_and_one_shot_programs_can_run(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (tmp_path / "good_agent.py").write_text("async def answer(turn): return turn.text\n")
+    (tmp_path / "bad_agent.py").write_text("import no_such_package\n")
+    (tmp_path / "quits_agent.py").write_text("raise SystemExit(0)\n")
+    names = ("good", "bad", "quits")
+    tables = [
+        f'[agents.{name}]\nruntime = "python"\ntarget = "{name}_agent:answer"' for name in names
+    ]
+    tables.append('[agents.once]\npreset = "codex-exec"\nenv = { PATH = "/nowhere" }')
+    (home / "muster.toml").write_text("\n".join(tables))
+    told = muster("doctor", "--home", str(home)).stdout
+    assert re.search(r"ok +agent good +good_agent:answer, in muster's own process", told), told
+    assert re.search(r"fix +agent bad +bad_agent:answer cannot run: ModuleNotFoundError", told), (
+        told
+    )
+    assert re.search(r"fix +agent quits +quits_agent:answer cannot run: SystemExit", told), told
+    assert re.search(r"fix +agent once +codex is not installed. Install it: npm", told), told
+
+
 def test_doctor_reads_environment_files_and_shows_no_value(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir(mode=0o700)

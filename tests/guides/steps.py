@@ -270,10 +270,21 @@ GUIDES: Mapping[str, Guide] = {
             "[agents.Ada]": Leave("programs of others; tests/runtimes/acp runs a scripted one"),
             "[agents.Bo]": Leave("programs of others; tests/runtimes/acp runs a scripted one"),
             "[agents.Cody]": Leave("Codex; tests/acceptance/makers runs it"),
+            "[agents.Dora]": Leave("Codex; tests/acceptance/makers runs it"),
             "[agents.Echo]": Configure(),
             "async def answer": Write("echo_agent.py"),
             "muster channel create talk": Shell(until={"muster watch": "Echo heard: "}),
         },
+    ),
+    "docs/guides/frameworks.md": Guide(
+        {
+            "[agents.Graph]": Leave("tests/guides/test_frameworks.py runs it"),
+            '"""graph_agent.py': Leave("tests/guides/test_frameworks.py runs it"),
+            '"""sdk_agent.py': Leave("tests/guides/test_frameworks.py runs it"),
+            '"""typed_agent.py': Leave("tests/guides/test_frameworks.py runs it"),
+            '"""autogen_agent.py': Leave("tests/guides/test_frameworks.py runs it"),
+        },
+        server=False,
     ),
     "docs/guides/permissions.md": Guide(
         {

@@ -2975,6 +2975,12 @@ CLAUDE = (
             "acceptance/makers/test_programs.py": [
                 "test_a_real_program_answers_asks_is_refused_and_is_interrupted"
             ],
+            "acceptance/makers/test_once.py": [
+                "test_a_real_one_shot_program_works_once_and_is_denied_a_write",
+                "test_claude_code_works_once_and_is_denied_a_write",
+            ],
+            "runtimes/once/test_dialects.py": ["test_the_work_of_each_program_is_told"],
+            "guides/test_frameworks.py": ["test_an_agent_of_a_framework_answers"],
         },
     ),
     Promise(

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from muster.errors import BadSettings
+from muster.machines.vocabulary import RunsFor
 from muster.settings.agent_programs import PROGRAM_TABLES
 from muster.settings.agents import AGENT_RULES, AgentSettings, expected
 from muster.settings.budget import BudgetSettings
@@ -341,3 +342,14 @@ def test_every_setting_of_an_agent_has_a_rule_and_every_rule_a_setting() -> None
     ]
     assert sorted(AGENT_RULES) == sorted([*(name for name in plain if name not in parts), *inside])
     assert all(expected(key) for key in AGENT_RULES)
+
+
+def test_a_preset_is_run_when_there_is_work_and_takes_no_command(tmp_path: Path) -> None:
+    agent = read(tmp_path, '[agents.Lyra]\npreset = "codex-exec"\narguments = ["-m", "x"]\n')
+    assert agent.agents["Lyra"].runs_for is RunsFor.WORK
+    assert "command means nothing beside preset" in str(
+        refusal(tmp_path, lyra('preset = "codex-exec"'))
+    )
+    assert "arguments means nothing without preset" in str(
+        refusal(tmp_path, lyra('arguments = ["x"]'))
+    )

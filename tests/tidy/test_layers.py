@@ -354,6 +354,7 @@ DOORS = (
             "muster.runtimes.claude.program",
             "muster.runtimes.codex.runtime",
             "muster.runtimes.command",
+            "muster.runtimes.once.presets",
             "muster.runtimes.process.cgroups",
             "muster.runtimes.process.orphans",
             "muster.runtimes.process.resources",

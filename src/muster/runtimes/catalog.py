@@ -16,6 +16,7 @@ from muster.runtimes.claude.program import installed_program
 from muster.runtimes.claude.runtime import ClaudeRuntime
 from muster.runtimes.codex.runtime import CodexRuntime
 from muster.runtimes.command import CommandRuntime
+from muster.runtimes.once.presets import run_once
 from muster.runtimes.python.runtime import PythonRuntime
 from muster.settings.agent_programs import ClaudeSettings
 from muster.settings.agents import ANYBODY, AgentSettings
@@ -133,6 +134,8 @@ def runtime_of(agent: AgentSettings, home: Path) -> ports.Runtime:
     if agent.script:
         command = (*_SCRIPTED, *agent.script)
         agent = replace(agent, command=command, speaks="lines", long_lived=True)
+    if agent.preset:
+        agent = run_once(agent)
     env_file = agent.env_file_in(home)
     if env_file is not None:
         agent = replace(agent, env_file=str(env_file))

@@ -16,6 +16,7 @@ from muster.machines.vocabulary import RunMode
 from muster.runtimes.command_session import CommandSession
 from muster.runtimes.lines.desk import RequestDesk
 from muster.runtimes.lines.types import LINES_VARIABLE, LINES_VERSION
+from muster.runtimes.once.presets import ONCE, PROMPT_FILE_ARGUMENT
 from muster.runtimes.process import processes
 from muster.runtimes.process.cgroups import OwnCgroups, own_cgroups
 from muster.runtimes.process.confined import confined, working_directory, writable_paths
@@ -110,6 +111,7 @@ class CommandRuntime:
         settings = self._settings
         has_stdin = settings.reads_lines or (settings.prompt == "stdin" and launch.prompt)
         env, cwd = self._environment(launch, variables), self._cwd(launch)
+        argv = [env[PROMPT_VARIABLE] if each == PROMPT_FILE_ARGUMENT else each for each in argv]
         limits, level = limits_of(settings), settings.confine or "none"
         paths = writable_paths(settings, launch, self._base, self._guarded)
         own = self._own_cgroups
@@ -134,6 +136,7 @@ class CommandRuntime:
                 long_lived=settings.long_lived,
                 file=output_file_of(settings, launch.folder),
                 limits=applied,
+                dialect=ONCE[settings.preset].dialect if settings.preset else None,
                 desk=RequestDesk(
                     SerialListener(listener),
                     cwd,

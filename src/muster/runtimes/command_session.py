@@ -7,6 +7,8 @@ from muster.engine.ports import Exit, Result, SessionListener, SessionReport, Tu
 from muster.machines.vocabulary import Urgency
 from muster.runtimes.lines.desk import RequestDesk
 from muster.runtimes.lines.types import ApprovalRequestLine, Interrupted
+from muster.runtimes.once.dialects import Dialect
+from muster.runtimes.once.interpreter import DialectInterpreter
 from muster.runtimes.process.group import INTERRUPTED, STOPPED, StopSteps, exit_of
 from muster.runtimes.process.limited import AppliedLimits
 from muster.runtimes.process.listener import SerialListener
@@ -16,6 +18,12 @@ from muster.runtimes.process.pipes import STDERR, STDOUT, OutputBudget, OutputSt
 from muster.runtimes.process.session import ProcessSession
 from muster.runtimes.process.spawn import SpawnedProgram
 from muster.runtimes.process.stdin import prompt_line
+from muster.runtimes.prompted.reader import WorkReader
+
+
+def _reader(dialect: type[Dialect], budget: OutputBudget) -> DialectInterpreter:
+    work = WorkReader(budget, asyncio.get_running_loop().time)
+    return DialectInterpreter(dialect(work))
 
 
 class CommandSession(ProcessSession):
@@ -32,13 +40,18 @@ class CommandSession(ProcessSession):
         file: OutputFile | None = None,
         limits: AppliedLimits | None = None,
         desk: RequestDesk | None = None,
+        dialect: type[Dialect] | None = None,
     ) -> None:
-        """Take over a program that has just been started; `desk` answers its requests."""
+        """Take over a program that has just been started.
+
+        `desk` answers its requests, `dialect` reads output that is not muster's own lines.
+        """
         self._long_lived = long_lived
         self._desk = desk
         self._interrupts: set[asyncio.Future[None]] = set()
         budget = OutputBudget(asyncio.get_running_loop().time())
-        self._streams = (OutputStream(STDOUT, budget), OutputStream(STDERR, budget))
+        reader = None if dialect is None else _reader(dialect, budget)
+        self._streams = (OutputStream(STDOUT, budget, reader), OutputStream(STDERR, budget))
         self._pump = OutputPump(SerialListener(listener), file, self._on_reported)
         super().__init__(program, session, steps, limits)
 

@@ -16,6 +16,10 @@ AcpPreset = Literal["", "gemini", "opencode", "qwen", "codex-acp", "claude-acp"]
 """Agents of the protocol that muster knows how to run."""
 
 
+OncePreset = Literal["", "claude-p", "codex-exec", "gemini-p", "opencode-run", "aider"]
+"""Programs for one piece of work that muster knows how to run."""
+
+
 class ApprovalSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How approvals of an agent's program are answered."""
 

@@ -23,6 +23,7 @@ from muster.settings.agent_programs import (
     AcpSettings,
     ClaudeSettings,
     CodexSettings,
+    OncePreset,
 )
 from muster.settings.budget import BudgetSettings
 from muster.settings.file import line_of
@@ -93,6 +94,13 @@ class AgentSettings(ProcessSettings, frozen=True, kw_only=True):
         ),
     ] = "command"
     command: Annotated[tuple[str, ...], Rule("Program and arguments; no shell is involved.")] = ()
+    preset: Annotated[
+        OncePreset,
+        Rule("A program for one piece of work that muster knows how to run, instead of command."),
+    ] = ""
+    arguments: Annotated[
+        tuple[str, ...], Rule("More arguments for the program of a preset, such as its model.")
+    ] = ()
     target: Annotated[
         str, Rule('The coroutine of a "python" agent, such as "package.module:function".')
     ] = ""
@@ -193,6 +201,8 @@ class AgentSettings(ProcessSettings, frozen=True, kw_only=True):
         """
         if self.loop is not None:
             return RunsFor.LOOP if self.loop else RunsFor.WORK
+        if self.preset:
+            return RunsFor.WORK
         finds_work = self.is_long_lived or self.state_file is not None or self.prompt == "none"
         return RunsFor.LOOP if finds_work else RunsFor.START
 

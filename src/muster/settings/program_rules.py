@@ -18,6 +18,9 @@ class ProgramSettings(Protocol):
     def command(self) -> tuple[str, ...]: ...  # noqa: D102
 
     @property
+    def preset(self) -> str: ...  # noqa: D102
+
+    @property
     def script(self) -> tuple[str, ...]: ...  # noqa: D102
 
     @property
@@ -27,10 +30,13 @@ class ProgramSettings(Protocol):
     def acp(self) -> AcpSettings: ...  # noqa: D102
 
 
-NOT_WITH_SCRIPT: Final = ("command", "prompt", "speaks", "long_lived")
+NOT_WITH_SCRIPT: Final = ("command", "preset", "prompt", "speaks", "long_lived")
 """Settings of a program that a script replaces."""
 
-_OF_A_COMMAND: Final = (*NOT_WITH_SCRIPT, "script", "stop_signal")
+_NOT_WITH_PRESET: Final = ("command", "prompt", "speaks", "long_lived")
+"""Settings of a program that a preset knows."""
+
+_OF_A_COMMAND: Final = (*NOT_WITH_SCRIPT, "script", "arguments", "stop_signal")
 
 _OF_A_PROCESS: Final = (
     "cwd",
@@ -91,6 +97,7 @@ _RUNTIME_OF: Final = {"target": "python"}
 def check_program(key: str, agent: ProgramSettings, given: Mapping[str, object]) -> None:
     """Check that an agent has what its runtime needs, and nothing that another one does."""
     _check_needed(key, agent)
+    _check_preset(key, agent, given)
     useless, remedy = _USELESS[agent.runtime]
     for one in useless:
         if one in given:
@@ -98,9 +105,21 @@ def check_program(key: str, agent: ProgramSettings, given: Mapping[str, object])
             raise PolicySettingError(one, what, remedy.format(name=_RUNTIME_OF.get(one, one)))
 
 
+def _check_preset(key: str, agent: ProgramSettings, given: Mapping[str, object]) -> None:
+    """Check what goes with a preset of a program, and what needs one."""
+    if agent.preset:
+        for one in _NOT_WITH_PRESET:
+            if one in given:
+                what = f"{key}.{one} means nothing beside preset"
+                raise PolicySettingError(one, what, "Remove one of them.")
+    elif "arguments" in given and agent.runtime == "command":
+        what = f"{key}.arguments means nothing without preset"
+        raise PolicySettingError("arguments", what, "Write them into command.")
+
+
 def _check_needed(key: str, agent: ProgramSettings) -> None:
     runtime = agent.runtime
-    if runtime == "command" and not agent.command and not agent.script:
+    if runtime == "command" and not (agent.command or agent.script or agent.preset):
         remedy = 'Write command = ["program", "argument"], or another runtime, such as "claude".'
         raise PolicySettingError("", f"{key} has no command", remedy)
     if runtime == "acp" and bool(agent.command) == bool(agent.acp.preset):

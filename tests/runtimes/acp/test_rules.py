@@ -237,3 +237,10 @@ def test_every_preset_says_what_it_enforces() -> None:
         assert preset.enforcement.endswith((".", "it."))
         assert preset.tested
         assert preset.is_enforced is preset.writes_by_muster
+
+
+@pytest.mark.parametrize(
+    ("kind", "tool"), [("delete", "Delete"), ("move", "Move"), ("edit", "Edit")]
+)
+def test_a_file_that_is_deleted_or_moved_is_not_called_an_edit(kind: str, tool: str) -> None:
+    assert AskedCall(kind=kind, paths=frozenset({"a.txt"})).tool == tool

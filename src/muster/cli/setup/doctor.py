@@ -9,6 +9,7 @@ import platform
 import re
 import shutil
 import sqlite3
+import subprocess
 import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, requires, version
@@ -35,6 +36,7 @@ from muster.runtimes.claude.program import TESTED as CLAUDE_TESTED
 from muster.runtimes.claude.program import installed_program, program_version
 from muster.runtimes.codex.runtime import ENFORCEMENT, INSTALL, TESTED, codex_program
 from muster.runtimes.command import limits_of
+from muster.runtimes.once.presets import ONCE, run_once
 from muster.runtimes.process.cgroups import delegation
 from muster.runtimes.process.orphans import why_not_adopting
 from muster.runtimes.process.resources import NOT_IN_FORCE, plan_limits
@@ -51,6 +53,9 @@ PYTHON_NEEDED: Final = (3, 11)
 SQLITE_NEEDED: Final = (3, 40)  # what Debian 12 ships; older ones lack SQL that the log uses
 
 DISTRIBUTION: Final = "muster-agents"
+IMPORT_SECONDS: Final = 30.0
+"""How long the module of a python agent may take to be imported."""
+
 CODEX_SIGNS: Final = PRESETS["codex-acp"].signed_in
 PROGRAMS: Final = {
     "git": "agents that work on code usually want it",
@@ -196,7 +201,7 @@ def _agent(home: Path, name: str, agent: AgentSettings) -> Finding:
             found = f"runs itself, by {agent.state_file_beside(home, name)}"
             return Finding(Level.OK, subject, found)
         case "command":
-            return _command(subject, name, agent, folder)
+            return _command(subject, name, run_once(agent) if agent.preset else agent, folder)
         case "claude":
             return _claude(subject, agent, home)
         case "acp":
@@ -208,8 +213,7 @@ def _agent(home: Path, name: str, agent: AgentSettings) -> Finding:
             known = f"{program} (tested with {TESTED}), {_signed_in(CODEX_SIGNS, agent)}"
             return Finding(Level.OK, subject, f"{known}. {ENFORCEMENT}")
         case "python":
-            found = f"{agent.target}, in muster's own process and with all of its rights"
-            return Finding(Level.OK, subject, found)
+            return _python(subject, agent, home.absolute().parent)
         case _:
             assert_never(agent.runtime)
 
@@ -255,10 +259,39 @@ def _command(subject: str, name: str, agent: AgentSettings, folder: Path) -> Fin
     found = shutil.which(
         str(folder / program) if "/" in program else program, path=agent.env.get("PATH")
     )
+    if found is None and agent.preset:
+        install = ONCE[agent.preset].install
+        return Finding(Level.FIX, subject, f"{program} is not installed. Install it: {install}")
     if found is None:
         remedy = f"Install it, or correct agents.{name}.command."
         wrong = f"its program {program} does not exist or is not executable. {remedy}"
         return Finding(Level.FIX, subject, wrong)
+    return Finding(Level.OK, subject, f"{found}{_once(agent)}")
+
+
+def _once(agent: AgentSettings) -> str:
+    """The version, the sign-in and the rules of the program of a preset."""
+    if not agent.preset:
+        return ""
+    preset = ONCE[agent.preset]
+    tested = f"tested with {preset.tested}" if preset.tested else "not tested with the program"
+    return f" ({tested}), {_signed_in(preset.signed_in, agent)}. {preset.enforcement}"
+
+
+def _python(subject: str, agent: AgentSettings, base: Path) -> Finding:
+    """Whether the coroutine of an agent can be imported. Its module may do anything, so another
+    process imports it."""
+    line = [sys.executable, "-m", "muster.runtimes.python.check", agent.target, str(base)]
+    try:
+        done = subprocess.run(line, capture_output=True, text=True, timeout=IMPORT_SECONDS)
+    except subprocess.TimeoutExpired:
+        why = f"is still being imported after {IMPORT_SECONDS:g} s"
+        return Finding(Level.WARN, subject, f"{agent.target} {why}. Look what its module does.")
+    if done.returncode:
+        why = (done.stderr.strip().splitlines() or ["its module ends the interpreter"])[-1]
+        remedy = "Correct the module, or the agent's target."
+        return Finding(Level.FIX, subject, f"{agent.target} cannot run: {why}. {remedy}")
+    found = f"{agent.target}, in muster's own process and with all of its rights"
     return Finding(Level.OK, subject, found)
 
 

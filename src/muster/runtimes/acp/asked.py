@@ -22,6 +22,10 @@ _COMMAND_KEYS: Final = ("command", "cmd", "script")
 Raw = Any  # whatever an agent sends
 
 
+_FILE_ACTS: Final = {"delete": "Delete", "move": "Move"}
+"""The tools of calls that do more to a file than change its text."""
+
+
 class TextChange(msgspec.Struct, frozen=True, kw_only=True):
     """A change of a file, as an agent tells it: some agents tell all of the text, some a part."""
 
@@ -78,6 +82,8 @@ class AskedCall(msgspec.Struct, frozen=True, kw_only=True):
         """The tool, by the name that muster's policies know it by."""
         if self.kind == COMMANDS:
             return "Bash"
+        if self.kind in _FILE_ACTS:
+            return _FILE_ACTS[self.kind]
         return "Edit" if self.kind in EDITS or self.paths else (self.title or self.kind or "?")
 
     def arguments(self, cwd: Path) -> Mapping[str, object]:

@@ -51,7 +51,7 @@ class CodexReader:
             case "item/completed":
                 yield from self._completed(params["item"])
             case "thread/tokenUsage/updated":
-                self.used = _usage(params["tokenUsage"]["total"])
+                self.used = tokens_of(params["tokenUsage"]["total"])
             case "error":
                 yield from self._error(params)
             case _ if method.startswith("item/"):
@@ -79,7 +79,18 @@ class CodexReader:
             yield from self._work.complain(text)
 
 
-def _usage(total: Item) -> Usage:
+def camel_case(item: Item) -> Item:
+    """An object of `codex exec`, with its keys spelled as those of the app-server."""
+    return {_camel(key): value for key, value in item.items()}
+
+
+def _camel(key: str) -> str:
+    first, *rest = key.split("_")
+    return first + "".join(each.capitalize() for each in rest)
+
+
+def tokens_of(total: Item) -> Usage:
+    """The tokens in a count of Codex."""
     cached, written = total.get("cachedInputTokens") or 0, total.get("cacheWriteInputTokens") or 0
     return Usage(
         input_tokens=max(0, (total.get("inputTokens") or 0) - cached - written),

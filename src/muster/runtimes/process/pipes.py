@@ -6,7 +6,7 @@ muster; the rest is left out and counted, and the next text says how much that w
 """
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, Protocol
 
 from muster.engine.ports import Output, SessionReport
 from muster.limits import (
@@ -19,10 +19,22 @@ from muster.limits import (
     OUTPUT_TAIL_BYTES,
 )
 from muster.runtimes.process.framing import Framer, Run
-from muster.runtimes.process.lines import Interpreter
+from muster.runtimes.process.lines import Interpreter, ParsedLine
 
 STDOUT: Final = "stdout"
 STDERR: Final = "stderr"
+
+
+class LineReader(Protocol):
+    """Finds lines that are meant for muster."""
+
+    def words(self, run: Run, *, hasty: bool = False) -> list[ParsedLine]:
+        """The lines of a run that are meant for muster."""
+        ...
+
+    def close_fence(self) -> None:
+        """Count an open code block as closed."""
+        ...
 
 
 class OutputBudget:
@@ -62,12 +74,14 @@ class OutputStream:
         "name",
     )
 
-    def __init__(self, name: str, budget: OutputBudget) -> None:
-        """Tell what comes under that name."""
+    def __init__(
+        self, name: str, budget: OutputBudget, interpreter: LineReader | None = None
+    ) -> None:
+        """Tell what comes under that name; lines for muster are those of the `interpreter`."""
         self.name = name
         self._budget = budget
         self._framer = Framer()
-        self._interpreter = Interpreter() if name == STDOUT else None
+        self._interpreter = (interpreter or Interpreter()) if name == STDOUT else None
         self._text = b""
         self._recent = b""
         self._omitted = 0

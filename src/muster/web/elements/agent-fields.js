@@ -21,6 +21,14 @@ const PRESETS = {
   "codex-acp": "Codex, by its adapter",
   "claude-acp": "Claude Code, by its adapter",
 };
+const ONCE = {
+  "": "The command above",
+  "claude-p": "Claude Code (claude -p)",
+  "codex-exec": "Codex (codex exec)",
+  "gemini-p": "Gemini CLI (gemini -p)",
+  "opencode-run": "opencode (opencode run)",
+  aider: "aider",
+};
 const PLACES = {
   "": "Everywhere; in tasks as [delegation] says",
   outputs: "Its outputs only",
@@ -62,6 +70,13 @@ export const SECTIONS = [
         hint: "Program and arguments, as in a terminal; no shell reads it.",
         runtime: "command",
         placeholder: "./build.sh --fast",
+      },
+      {
+        key: "preset",
+        label: "Or a program for one piece of work",
+        hint: "It runs when there is work: a turn, a message, a scheduled time.",
+        runtime: "command",
+        choices: ONCE,
       },
       { key: "cwd", label: "Working folder", placeholder: "the folder of the team" },
       { key: "confine", label: "May write", choices: PLACES },

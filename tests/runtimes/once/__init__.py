@@ -1,0 +1,1 @@
+"""Programs that run for one piece of work."""
