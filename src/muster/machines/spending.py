@@ -62,11 +62,13 @@ def unfinished(agent: Agent, session: Session) -> Agent:
 
 
 def usage_reported(team: Team, event: Event, fact: e.UsageReported) -> Team:
-    """Add the usage that an agent reported to the agent and to its channel."""
+    """Add the usage that an agent reported to the agent and to its channel.
+
+    It does not count for the limit of the team's day: an agent could stop all others with it.
+    """
     agent = charged(team.agents[fact.seat], fact.usage, None)
     agent = replace(agent, burn=burnt(agent.burn, fact.usage, event.ts))
-    burn = burnt(team.burn, fact.usage, event.ts)
-    team = replace(team, agents=put(team.agents, agent.seat, agent), burn=burn)
+    team = replace(team, agents=put(team.agents, agent.seat, agent))
     if fact.channel is None:
         return team
     return charge_channel(team, team.channels[fact.channel], fact.usage, event.ts)

@@ -14,6 +14,7 @@ from typing import Self
 
 from tests.acceptance.makers.wires import (
     Asked,
+    ClaudeWire,
     GeminiWire,
     Json,
     OpencodeWire,
@@ -24,6 +25,7 @@ from tests.acceptance.makers.wires import (
 from tests.waits import LIFE_SECONDS
 
 WIRES = {
+    "claude": ClaudeWire(),
     "codex": ResponsesWire(),
     "gemini": GeminiWire(),
     "opencode": OpencodeWire(),

@@ -10,6 +10,7 @@ from muster.runtimes.acp.presets import PRESETS
 from muster.runtimes.codex.runtime import TESTED
 from muster.settings.agent_programs import AcpSettings, CodexSettings
 from muster.settings.agents import AgentSettings
+from muster.testing.claude_sandbox import sandbox
 from tests.tidy.source import ROOT
 
 VERSIONS = {
@@ -44,6 +45,9 @@ def path_of_programs() -> str:
 def settings_of(maker: str, url: str, home: Path) -> AgentSettings:
     """The settings of an agent whose program has its own HOME, and calls the scripted model."""
     home.mkdir(parents=True, exist_ok=True)
+    if maker == "claude":
+        env = sandbox(home.parent, f"{url}/claude")
+        return AgentSettings(runtime="claude", env=env, interrupt_seconds=30.0)
     env = {"HOME": str(home), "PATH": path_of_programs(), "NO_PROXY": "127.0.0.1"}
     made = {"codex": _codex, "gemini": _gemini, "opencode": _opencode, "qwen": _qwen}[maker]
     settings = made(url, home)

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from muster.engine.ports import Launch, PermissionAnswer
 from muster.machines.vocabulary import Outcome, RunMode, Urgency
 from muster.runtimes.catalog import runtime_of
+from muster.testing.claude_sandbox import boxed
 from tests.acceptance.makers.model import MakersModel
 from tests.acceptance.makers.programs import settings_of
 from tests.acceptance.makers.wires import INPUT_TOKENS, OUTPUT_TOKENS
@@ -17,19 +18,19 @@ from tests.runtimes.conformance.test_conformance import Approver
 from tests.runtimes.programs import ADA, alive, new_session
 from tests.waits import SLOW_SECONDS
 
-TOLD = {"codex": "rejected by user", "gemini": "canceled by the user"}
+TOLD = {"claude": "not today", "codex": "rejected by user", "gemini": "canceled by the user"}
 """What a refused model is told; with opencode and Qwen Code its turn ends."""
 
 
-@pytest.mark.parametrize("maker", ["codex", "gemini", "opencode", "qwen"])
+@pytest.mark.parametrize("maker", ["claude", "codex", "gemini", "opencode", "qwen"])
 def test_a_real_program_answers_asks_is_refused_and_is_interrupted(
     maker: str, tmp_path: Path
 ) -> None:
     work, listener = tmp_path / "work", Approver()
     work.mkdir()
 
-    async def scene(model: MakersModel) -> None:
-        settings = replace(settings_of(maker, model.url, tmp_path / "home"), cwd=str(work))
+    async def scene(model: MakersModel, home: Path) -> None:
+        settings = replace(settings_of(maker, model.url, home), cwd=str(work))
         launch = Launch(
             session=new_session(),
             agent=ADA,
@@ -67,5 +68,5 @@ def test_a_real_program_answers_asks_is_refused_and_is_interrupted(
         assert (await session.wait()).outcome is Outcome.COMPLETED
         assert not alive(session.pid)
 
-    with MakersModel() as model:
-        run(scene(model))
+    with MakersModel() as model, boxed(model.url) as box:  # which has a short path
+        run(scene(model, box.root / "home"))

@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from muster.testing import model_script, model_wire
+
 Json = Any  # a request or an answer, as JSON has it
 
 INPUT_TOKENS, OUTPUT_TOKENS = 100, 20
@@ -89,6 +91,31 @@ class GeminiWire(Wire):
                 "usageMetadata": {**usage, "totalTokenCount": INPUT_TOKENS + OUTPUT_TOKENS},
             }
         )
+
+
+class ClaudeWire(Wire):
+    """The API of messages, as Claude Code uses it."""
+
+    write, shell = "Write", "Bash"
+
+    def asked(self, body: Json) -> Asked:
+        text, results = "", list[str]()
+        for message in body["messages"]:
+            content = message["content"]
+            blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+            for block in blocks if message["role"] == "user" else ():
+                if block["type"] == "tool_result":
+                    results.append(_text(block["content"]))
+                elif block["type"] == "text" and "<system-reminder>" not in block["text"]:
+                    text, results = block["text"], []
+        return Asked(text, results)
+
+    def answer(self, step: Step, number: int) -> Iterator[str]:
+        part = model_script.Tool(step.tool, step.arguments) if step.tool else step.text
+        used = model_script.Usage(input_tokens=INPUT_TOKENS, output_tokens=OUTPUT_TOKENS)
+        for chunk in model_wire.stream([part, used], "scripted"):
+            if isinstance(chunk, bytes):
+                yield chunk.decode()
 
 
 class ResponsesWire(Wire):

@@ -252,6 +252,16 @@ def test_an_agent_that_burns_money_is_paused_and_a_person_lets_it_go_on() -> Non
     assert only(scene).kind is NeedKind.RUNAWAY
 
 
+def test_what_an_agent_reports_itself_uses_up_no_day_of_the_team() -> None:
+    scene = worker(Budget(team_cost_usd_per_day=6), "Ada")
+    scene.connected("Mallory")
+    reported = c.ReportUsage(seat=scene.seat("Mallory"), usage=Usage(cost_usd=900_000.0))
+    scene.do(reported, "agent:Mallory")
+    works(scene, 2)
+    assert scene.agent("Ada").run.desired is RunMode.CONTINUOUS
+    assert scene.agent("Mallory").used.cost_usd == 900_000.0
+
+
 @pytest.mark.parametrize(
     ("budget", "why"),
     [

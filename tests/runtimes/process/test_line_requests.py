@@ -21,6 +21,7 @@ from muster.limits import ACTIVITY_CHARS_MAX, OPEN_CALLS_MAX, OPEN_REQUESTS_MAX
 from muster.machines.vocabulary import Activity, Outcome, RunMode, Usage
 from muster.runtimes.command import CommandRuntime
 from muster.runtimes.lines.desk import NO_STDIN
+from muster.runtimes.lines.meaning import LeftOut
 from muster.runtimes.process.framing import Run
 from muster.runtimes.process.lines import Interpreter
 from muster.settings.agents import AgentSettings, PromptWay
@@ -64,6 +65,16 @@ def test_calls_that_never_end_are_bounded_and_long_arguments_cut() -> None:
     [long] = said(call(given="x" * 3 * ACTIVITY_CHARS_MAX))
     assert isinstance(long, SessionActivity)
     assert len(long.text) == ACTIVITY_CHARS_MAX
+
+
+def test_tool_calls_of_a_program_that_floods_are_left_out_and_open_ones_still_end() -> None:
+    lines = Interpreter()
+    done = {"type": "tool_result", "id": "c1"}
+    lines.words(Run(json.dumps(call(1)).encode() + b"\n"))
+    flood = [call(2), {"type": "tool_result", "id": "c2"}, done]
+    raw = "".join(f"{json.dumps(each)}\n" for each in flood).encode()
+    told = [word.said for word in lines.words(Run(raw), hasty=True)]
+    assert [type(each) for each in told] == [LeftOut, LeftOut, SessionActivity]
 
 
 def test_usage_so_far_is_told() -> None:

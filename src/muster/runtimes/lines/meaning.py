@@ -11,19 +11,26 @@ from muster.runtimes.excerpts import compact, excerpt
 from muster.runtimes.lines.types import (
     LINES_VERSION,
     HelloLine,
+    InternalReport,
     ToolCallLine,
     ToolResultLine,
 )
 
 
+class LeftOut(InternalReport, frozen=True, kw_only=True):
+    """A line that is not told, because the program prints more than the log should have."""
+
+
 class LineMeaning:
     """Knows the tool calls that a program has open."""
 
-    __slots__ = ("_calls",)
+    __slots__ = ("_calls", "hasty")
 
     def __init__(self) -> None:
         """Begin with no open call."""
         self._calls: dict[str, str] = {}
+        self.hasty = False
+        """Whether the program is over its budget of output: then its tool calls are left out."""
 
     def of(self, said: SessionReport) -> SessionReport:
         """The report that a line stands for."""
@@ -39,6 +46,8 @@ class LineMeaning:
                 return said
 
     def _call(self, line: ToolCallLine) -> SessionReport:
+        if self.hasty:
+            return LeftOut()
         if line.id not in self._calls and len(self._calls) >= OPEN_CALLS_MAX:
             return BadLine(line=f"tool_call {line.id}", reason=_TOO_MANY)
         self._calls[line.id] = line.name
@@ -48,6 +57,8 @@ class LineMeaning:
 
     def _result(self, line: ToolResultLine) -> SessionReport:
         name = self._calls.pop(line.id, None)
+        if name is None and self.hasty:
+            return LeftOut()
         if name is None:
             return BadLine(line=f"tool_result {line.id}", reason="no tool call of this id is open")
         kind = Activity.TOOL_DONE if line.ok else Activity.TOOL_FAILED

@@ -107,6 +107,7 @@ class Interpreter:
 
     def words(self, run: Run, *, hasty: bool = False) -> list[ParsedLine]:
         """The lines of a run that are meant for muster. The others are text."""
+        self._meaning.hasty = hasty
         if not run.begins:
             said = self._continued(run)
         elif not run.ends:
