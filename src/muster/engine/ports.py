@@ -215,15 +215,14 @@ class Result(SessionReport, frozen=True, kw_only=True):
     usage: Usage = Usage()
     """The usage of this piece of work."""
 
-    cut: bool = False
-    """Whether the text was longer than a message may be; this is its beginning."""
-
+    cut: bool = False  # whether the text is the beginning of one that was too long
     answers: bool = True
     """Whether it is what came of the last prompt, and not of something that went on beside."""
 
     interrupted: bool = False
     """Whether the work was interrupted: the text is what was said until then."""
 
+    model: str = ""  # that spoke last, where the program tells
     unasked: bool = False
     """Whether the program began this work itself: a helper that it had left to work has ended."""
 

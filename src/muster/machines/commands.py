@@ -519,6 +519,9 @@ class ReportResult(Command, frozen=True, kw_only=True):
     answers: bool = True
     """Whether the result answers the last prompt. That completes a task."""
 
+    model: str = ""
+    """The model that spoke last, where the program tells."""
+
 
 class ReportSpending(Command, frozen=True, kw_only=True):
     """A session has used so much on its present piece of work so far."""

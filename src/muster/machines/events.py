@@ -588,6 +588,9 @@ class SessionResult(Fact, frozen=True, kw_only=True):
     conversation: ConversationId | None = None
     """The conversation that the agent led or worked on."""
 
+    model: str = ""
+    """The model that spoke last, where the program tells."""
+
 
 class UsageReported(Fact, frozen=True, kw_only=True):
     """An agent that connects by itself reported what it has used."""

@@ -20,7 +20,7 @@ from muster.engine.fitting import fitted
 from muster.engine.partials import Partials
 from muster.engine.retrying import retry_pause
 from muster.errors import Closed, MusterError, NotFound, Refused, StoreFailed, Unavailable
-from muster.limits import MESSAGE_BYTES_MAX
+from muster.limits import MESSAGE_BYTES_MAX, NOTE_CHARS_MAX
 from muster.machines import commands as c
 from muster.machines.commands import Command
 from muster.machines.ids import ChannelId, SeatId, SessionId, agent_actor
@@ -292,6 +292,7 @@ class Intake:
             usage=usage,
             channel=worked_in,
             answers=result.answers,
+            model=result.model[:NOTE_CHARS_MAX],
         )
         await self._send(report)
 

@@ -1,22 +1,37 @@
-"""Costs of conversations, and of agents without a seat: summed up from the log.
+"""Costs of conversations, of days and of ended sessions: summed up from the log.
 
-Usage of agents, sessions and channels is part of the team's state. Usage of a conversation is only
-in the log: in the results of sessions that led it, and in the records of agents that worked on it
-without a seat. The log is read once, a page at a time, and the sums are cached.
+Usage of agents, live sessions and channels is part of the team's state. Usage of a conversation is
+only in the log: in the results of sessions that led it, and in the records of agents that worked on
+it without a seat. So is the usage of a day, by agent and model, and of a session that has ended.
+The log is read once, a page at a time, and the sums are cached.
 """
 
 import asyncio
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 
 from muster.errors import StillReading
-from muster.machines.ids import ConversationId
+from muster.machines.ids import ConversationId, SeatId, SessionId
 from muster.machines.vocabulary import NOTHING_USED, Usage
 from muster.store.base import EventStore, LogFilter, Stored
 
-SPENT: Final = LogFilter(types=frozenset({"session_result", "usage_recorded"}))
+Key = TypeVar("Key")
+Sum = TypeVar("Sum")
+
+SPENT: Final = LogFilter(
+    types=frozenset(
+        {
+            "session_result",
+            "usage_recorded",
+            "usage_reported",
+            "hand_reported",
+            "work_spending",
+            "session_end",
+        }
+    )
+)
 
 PAGE_EVENTS: Final = 256
 """Events that are added up before the event loop runs other tasks."""
@@ -28,11 +43,38 @@ CONVERSATIONS_MAX: Final = 500
 """The newest conversations, which have sums of their own. Older ones count in totals only."""
 
 
-class _Spent(msgspec.Struct, frozen=True):
+SESSIONS_MAX: Final = 200
+"""The newest sessions, live or ended, which have sums of their own."""
+
+DAYS_MAX: Final = 2000
+"""The newest sums of a day, an agent and a model."""
+
+
+class DayKey(NamedTuple):
+    """A day (UTC), an agent by its seat, and the model that it worked with."""
+
+    day: str
+    seat: SeatId | None
+    model: str
+
+
+class SpentSession(NamedTuple):
+    """A session, and what it has used."""
+
+    seat: SeatId
+    usage: Usage
+
+
+class _Spent(msgspec.Struct, frozen=True, rename="camel"):
     """The fields of an event that are read here."""
 
+    ts: str = ""
+    seat: SeatId | None = None
+    session: SessionId | None = None
     conversation: ConversationId | None = None
     usage: Usage = NOTHING_USED
+    model: str = ""
+    refund_usd: float = 0.0
 
 
 _spent: Final = msgspec.json.Decoder(_Spent).decode
@@ -52,21 +94,58 @@ class Tally:
         self.seatless = NOTHING_USED
         """Usage of agents without a seat, which is in no other sum."""
 
+        self.days: dict[DayKey, Usage] = {}
+        """The newest day last."""
+
+        self.sessions: dict[SessionId, SpentSession] = {}
+        """The newest last."""
+
+        self._unfinished: dict[SessionId, SpentSession] = {}
+        """What sessions have used on work that has no result yet."""
+
     def add(self, page: Sequence[Stored]) -> None:
         """Add up some more events, in order."""
         for stored in page:
             spent = _spent(stored.data)
             self.seq = stored.seq
+            self._spend(stored.type, spent)
             if stored.type == "usage_recorded":
                 self.seatless += spent.usage
             if spent.conversation is not None and spent.usage != NOTHING_USED:
                 self._charge(spent.conversation, spent.usage)
 
+    def _spend(self, kind: str, spent: _Spent) -> None:
+        """Add usage to its day and its session. Work that a kill cut off counts at its end."""
+        session, seat, usage = spent.session, spent.seat, spent.usage
+        if kind == "work_spending" and session is not None and seat is not None:
+            self._unfinished[session] = SpentSession(seat, usage)
+            return
+        left = None if session is None else self._unfinished.pop(session, None)
+        if kind == "session_end" and left is not None:
+            seat, usage = left
+        if usage == NOTHING_USED and not spent.refund_usd:
+            return
+        self._on_day(DayKey(spent.ts[:10], seat, spent.model), usage, spent.refund_usd)
+        if session is not None and seat is not None:
+            before = self.sessions.pop(session, SpentSession(seat, NOTHING_USED))
+            self.sessions[session] = SpentSession(seat, before.usage + usage)
+            _keep_newest(self.sessions, SESSIONS_MAX)
+
+    def _on_day(self, key: DayKey, usage: Usage, refund_usd: float) -> None:
+        sum_ = self.days.get(key, NOTHING_USED) + usage
+        cost = max(0.0, round(sum_.cost_usd - refund_usd, 8))
+        self.days[key] = msgspec.structs.replace(sum_, cost_usd=cost)
+        _keep_newest(self.days, DAYS_MAX)
+
     def _charge(self, conversation: ConversationId, usage: Usage) -> None:
         known = self.conversations.pop(conversation, NOTHING_USED)
         self.conversations[conversation] = known + usage
-        if len(self.conversations) > CONVERSATIONS_MAX:
-            del self.conversations[next(iter(self.conversations))]
+        _keep_newest(self.conversations, CONVERSATIONS_MAX)
+
+
+def _keep_newest(sums: dict[Key, Sum], most: int) -> None:
+    while len(sums) > most:
+        del sums[next(iter(sums))]
 
 
 class Costs:

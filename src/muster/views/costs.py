@@ -14,6 +14,7 @@ from muster.views.answers.costs import (
     ChannelCost,
     ConversationCost,
     CostsView,
+    DayCost,
     SessionCost,
 )
 from muster.views.channels import usage_fields, usage_or_nothing, usage_view
@@ -28,12 +29,13 @@ def view_costs(team: Team, tally: Tally, now: datetime) -> CostsView:
         usd_per_minute=_rate(team.burn, now),
         today_usd=spent_today_usd(team.burn, now),
         agents=tuple(_agents(team, now)),
-        sessions=tuple(_sessions(team)),
+        sessions=(*_sessions(team), *_ended(team, tally)),
         channels=tuple(_channels(team, now)),
         conversations=tuple(
             ConversationCost(conversation=name, **usage_fields(used))
             for name, used in tally.conversations.items()
         ),
+        days=tuple(_days(team, tally)),
     )
 
 
@@ -73,6 +75,26 @@ def _sessions(team: Team) -> Iterator[SessionCost]:
                 max_tokens=agent.run.budget.session_tokens,
                 **usage_fields(session.used),
             )
+
+
+def _ended(team: Team, tally: Tally) -> Iterator[SessionCost]:
+    for name, spent in reversed(tally.sessions.items()):
+        if name not in team.sessions and spent.seat in team.agents:
+            agent = team.agents[spent.seat]
+            yield SessionCost(
+                session=name,
+                agent=agent.id,
+                seat=agent.seat,
+                ended=True,
+                **usage_fields(spent.usage),
+            )
+
+
+def _days(team: Team, tally: Tally) -> Iterator[DayCost]:
+    for key, used in sorted(tally.days.items(), key=lambda each: each[0].day, reverse=True):
+        agent = None if key.seat is None else team.agents.get(key.seat)
+        name = "" if agent is None else agent.id
+        yield DayCost(day=key.day, agent=name, model=key.model, **usage_fields(used))
 
 
 def _channels(team: Team, now: datetime) -> Iterator[ChannelCost]:

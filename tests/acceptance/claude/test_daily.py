@@ -5,7 +5,7 @@ import signal
 
 from muster.testing.claude_sandbox import Box
 from muster.testing.model import Hold, OutOfTokens, Rule, ScriptedModel, Status, Tool, Usage
-from tests.acceptance.claude.teams import born, claude_team, start, table, texts, variables
+from tests.acceptance.claude.teams import MODEL, born, claude_team, start, table, texts, variables
 from tests.acceptance.claude.test_round import said
 from tests.acceptance.claude.test_unanswered import ask
 from tests.acceptance.test_whole_life import Team
@@ -91,7 +91,10 @@ def test_a_turn_into_which_a_person_speaks_is_charged_to_the_channel_and_said_on
         assert said(team) == [("Ada", "Done.")]
         assert not [each for each in team.log("agent_message") if not each.get("channel")]
         channel = team.get("/api/channels/design")["used"]
-        assert channel["tokens"] == team.get("/api/costs")["team"]["tokens"] == 3300
+        costs = team.get("/api/costs")
+        assert channel["tokens"] == costs["team"]["tokens"] == 3300
+        [day] = costs["days"]
+        assert (day["agent"], day["model"], day["tokens"]) == ("Ada", MODEL, 3300)
 
 
 def test_an_agent_goes_on_with_the_conversation_in_which_it_was_born(

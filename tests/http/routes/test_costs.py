@@ -10,7 +10,7 @@ from muster.errors import StillReading
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import MUSTER, ConversationId, SeatId, SessionId
-from muster.machines.vocabulary import DelegationMode, Usage
+from muster.machines.vocabulary import DelegationMode, HandState, Outcome, Usage
 from muster.store.base import Stored
 from muster.store.codec import stored
 from muster.store.memory import MemoryStore
@@ -59,7 +59,7 @@ def test_where_nothing_was_used_nothing_is_told_of(muster: Inside, operator: Ask
     muster.opens("design", "Ada")
     found = operator.get("/api/costs")
     assert found["team"] == NOTHING
-    for whose in ("agents", "sessions", "channels", "conversations"):
+    for whose in ("agents", "sessions", "channels", "conversations", "days"):
         assert found[whose] == []
     assert operator.get("/api/agents/Ada")["used"] is None
     assert operator.get("/api/agents/Ada/run")["used"] is None
@@ -87,7 +87,14 @@ def test_a_result_counts_for_its_agent_its_session_and_its_channel(
     assert (found["usdPerMinute"], found["todayUsd"]) == (0.6, 0.85)
     assert bo["agent"] == "Bo"
     [lives] = [each for each in found["sessions"] if each["agent"] == "Ada"]
-    assert lives == {**whole, **unlimited, "session": session, "agent": "Ada", "seat": seat}
+    assert lives == {
+        **whole,
+        **unlimited,
+        "session": session,
+        "agent": "Ada",
+        "seat": seat,
+        "ended": False,
+    }
     [channel] = found["channels"]
     assert (channel["channel"], channel["costUsd"], channel["tokens"]) == ("design", 0.35, 107)
     assert operator.get("/api/agents/Ada")["used"] == whole
@@ -99,13 +106,15 @@ def test_a_result_counts_for_its_agent_its_session_and_its_channel(
     assert state["channels"][0]["used"]["tokens"] == 107
 
 
-def test_a_session_that_is_over_is_in_its_agents_sum_only(muster: Inside, operator: Asker) -> None:
+def test_a_session_that_is_over_is_listed_as_ended(muster: Inside, operator: Asker) -> None:
     muster.runs("Ada")
     muster.spends("Ada", 0.25, 100)
     operator.asked("PUT", "/api/agents/Ada/run", 200, json={"desired": "pause", "now": True})
     muster.until(lambda team: not team.sessions)
     found = operator.get("/api/costs")
-    assert (found["sessions"], found["agents"][0]["costUsd"]) == ([], 0.25)
+    [ended] = found["sessions"]
+    assert (ended["agent"], ended["ended"], ended["costUsd"]) == ("Ada", True, 0.25)
+    assert found["agents"][0]["costUsd"] == 0.25
     assert found["agents"][0]["counted"] is None  # somebody has said since what is wanted
     assert found["team"]["costUsd"] == 0.25
 
@@ -242,3 +251,33 @@ async def _added_up_in_pieces() -> None:
     assert (tally.seq, tally.conversations[talk].cost_usd) == (8, 7.0)
     await store.append([event(9, e.WarningLogged(text="x"))])
     assert (await added.tally()).seq == 9
+
+
+def test_usage_is_told_by_day_agent_and_model(muster: Inside, operator: Asker) -> None:
+    session = muster.runs("Ada")
+    for model, cost in (("opus", 0.5), ("haiku", 0.25), ("opus", 0.125)):
+        used = Usage(cost_usd=cost, output_tokens=5)
+        muster.send(c.ReportResult(session=session, usage=used, model=model))
+    found = operator.get("/api/costs")["days"]
+    assert len({each["day"] for each in found}) == 1
+    by_model = {each["model"]: (each["agent"], each["costUsd"]) for each in found}
+    assert by_model == {"opus": ("Ada", 0.625), "haiku": ("Ada", 0.25)}
+
+
+def test_a_day_counts_work_that_was_cut_off_and_a_price_that_was_too_high() -> None:
+    tally, session, used = Tally(), SessionId("s-1"), Usage(cost_usd=0.5, output_tokens=5)
+    more = Usage(cost_usd=0.75, output_tokens=9)
+    end = e.SessionEnd(session=session, seats=(SeatId(9),), outcome=Outcome.CRASHED)
+    tally.add(
+        in_log(
+            event(1, e.WorkSpending(seat=SeatId(9), session=session, usage=used)),
+            event(2, e.WorkSpending(seat=SeatId(9), session=session, usage=more)),
+            event(3, end),
+            event(4, e.HandReported(seat=SeatId(10), state=HandState.IDLE, usage=used)),
+            event(5, e.HandReported(seat=SeatId(10), state=HandState.IDLE, refund_usd=0.25)),
+        )
+    )
+    day = f"{EPOCH:%Y-%m-%d}"
+    assert {key.seat: used.cost_usd for key, used in tally.days.items()} == {9: 0.75, 10: 0.25}
+    assert {key.day for key in tally.days} == {day}
+    assert tally.sessions[session].usage == more

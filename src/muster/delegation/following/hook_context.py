@@ -14,7 +14,7 @@ from muster.delegation.folder.workspace import outputs_of
 from muster.delegation.following import owner
 from muster.delegation.following.notes import Notes, Subagent
 from muster.delegation.following.owner import Keeper
-from muster.delegation.session_folder import SESSIONS_FOLDER
+from muster.delegation.session_folder import HOME_FOLDER, SESSIONS_FOLDER
 from muster.delegation.session_log import SessionLog
 from muster.delegation.task_runner import REMARK_CHARS_MAX
 from muster.machines import commands as c
@@ -142,7 +142,7 @@ class HookContext:
         if not since:
             return
         root = self.folder.root
-        spared = (root, project / SESSIONS_FOLDER, *without)
+        spared = (root, project / SESSIONS_FOLDER, project / HOME_FOLDER, *without)
         after = await asyncio.to_thread(file_changes.changed_since, project, since, without=spared)
         if after is None:
             note = f"{project} has too many files to see what else was written."

@@ -7,5 +7,5 @@ from muster.views.costs import view_costs
 
 @route("GET", "/api/costs", may=EVERYBODY)
 async def show_costs(call: ApiCall) -> CostsView:
-    """Show token usage and cost: in total, by agent, session, channel and conversation."""
+    """Show token usage and cost: by agent, session, channel, conversation, day and model."""
     return view_costs(call.team, await call.muster.costs.tally(), call.muster.clock.now())

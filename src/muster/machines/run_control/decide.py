@@ -279,6 +279,7 @@ def report_result(team: Team, command: c.ReportResult, now: datetime) -> Iterato
         usage=command.usage,
         channel=command.channel,
         conversation=led or session.task,
+        model=command.model,
     )
     stop = _limit_reached(team, agent, session, command, led, now)
     if stop is not None:

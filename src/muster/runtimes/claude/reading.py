@@ -99,6 +99,7 @@ class MessageReader:
         self._answer: str | None = None
         """The last text of the present piece of work, without what was meant for muster."""
 
+        self._model = ""  # that spoke last
         self._space_after = ""  # the last text
         self._unfinished = ""
         """The beginning of an answer that the length of a reply cut off: the next goes on there."""
@@ -149,6 +150,7 @@ class MessageReader:
             self.prompts.speak()
         if message.model != SYNTHETIC:
             self._retries = 0
+            self._model = message.model if main else self._model
             yield from self._spend(self._spent.said(message))
         for block in message.content:
             match block:
@@ -354,6 +356,7 @@ class MessageReader:
             answers=answers,
             unasked=unasked,
             interrupted=aborted and not self.fault,
+            model=self._model,
         )
 
     def _outcome(self, message: ResultMessage) -> tuple[bool, str]:

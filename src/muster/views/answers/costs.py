@@ -36,11 +36,25 @@ class AgentCost(BurningView, frozen=True, kw_only=True):
 
 
 class SessionCost(LimitedView, frozen=True, kw_only=True):
-    """Usage of a session that is still open."""
+    """Usage of a session."""
 
     session: SessionId
     agent: str
     seat: SeatId
+    ended: bool = False
+
+
+class DayCost(UsageView, frozen=True, kw_only=True):
+    """Usage of an agent with a model on a day."""
+
+    day: str
+    """In UTC: `2026-11-17`."""
+
+    agent: str
+    """Empty for agents without a seat."""
+
+    model: str
+    """The model that spoke last in each piece of work; empty where a program does not tell."""
 
 
 class ChannelCost(BurningView, frozen=True, kw_only=True):
@@ -66,6 +80,11 @@ class CostsView(View, frozen=True, kw_only=True):
     today_usd: float
     agents: tuple[AgentCost, ...]
     sessions: tuple[SessionCost, ...]
+    """Live sessions, then the newest ones that have ended, the newest first."""
+
     channels: tuple[ChannelCost, ...]
     conversations: tuple[ConversationCost, ...]
     """The conversations with the newest usage, the newest at the end."""
+
+    days: tuple[DayCost, ...]
+    """By day, agent and model, the newest day first."""
