@@ -304,7 +304,7 @@ def test_a_denial_without_an_agent_suggests_one_to_create(tmp_path: Path) -> Non
         await project.start()
         claude = Claude(project)
         await claude.prompt("Paint the bikeshed purple")
-        why = await claude.tool("NotebookEdit", {"notebook_path": "x.ipynb", "new_source": ""})
+        why = await claude.tool("Brush", {"colour": "purple"})
         assert "if none fits, suggest one to create" in why
         [denied] = await project.facts(e.PermissionDenied)
         assert denied.suggestion == "paint-bikeshed-purple-agent"
