@@ -33,7 +33,7 @@ _COMMIT_CHARS: Final = 12
 @click.option("--diff", "diffs", is_flag=True, help="Print the diffs, too.")
 @click.argument("name", required=False)
 def changes(home: Path, as_json: bool, task: int | None, diffs: bool, name: str | None) -> None:
-    """Show the files that agent NAME or a task has changed.
+    """Show the files that an agent or a task has changed.
 
     An agent with a worktree of its own is compared with the branch that it is merged into, with
     work that it has not committed. In a shared folder this is all that git sees changed.
@@ -118,7 +118,7 @@ def _line(line: DiffLine, shown: Look) -> str:
 
 @click.group()
 def workspace() -> None:
-    """List, merge, rebase and discard the worktrees of agents and tasks."""
+    """List, merge, rebase and discard worktrees of agents."""
 
 
 @workspace.command("list")
