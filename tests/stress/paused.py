@@ -113,7 +113,8 @@ class Pausing:
     def _table(self, name: str) -> str:
         kind = name.partition("-")[0]
         command = ["/bin/sh", "-c", BEGIN + KINDS[kind], str(self._book(name))]
-        return f"command = {json.dumps(command)}\nlong_lived = {json.dumps(kind == 'reads')}"
+        lives = "long_lived = true" if kind == "reads" else "loop = true"
+        return f"command = {json.dumps(command)}\n{lives}"
 
     def _book(self, name: str) -> Path:
         return self._folder / f"{name}.book"
