@@ -147,6 +147,9 @@ GUIDES: Mapping[str, Guide] = {
             "muster claude-plugin install": Shell(
                 leave={"claude": "Claude Code needs a sign-in; tests/claude runs it with a script"}
             ),
+            "muster send --to terminal-1": Leave(
+                "tests/acceptance/claude/test_by_hand.py plays it"
+            ),
             '[{"match":': Parse(),
         },
     ),
@@ -196,6 +199,7 @@ GUIDES: Mapping[str, Guide] = {
             "[summon]": Leave("names of the reader's choice; tests/runtimes/test_catalog.py"),
             "[AGENT_AWAKE]": Leave("a line that an agent prints"),
             "muster agent retire": Leave("tests/http/routes/test_repair.py runs these"),
+            "muster summon --seat 0": Leave("tests/http/routes/test_repair.py runs it"),
             "[AGENT_REMEMBERS]": Leave("a line that an agent prints"),
             "muster memory notes": Leave("tests/http/routes/content/test_memory.py runs these"),
             "muster memory edit-soul": Leave("tests/http/routes/content/test_memory.py runs these"),
@@ -217,7 +221,7 @@ GUIDES: Mapping[str, Guide] = {
     ),
     "docs/guides/monitoring.md": Guide(
         {
-            "curl": Shell(prints={"curl -s http://127.0.0.1:6878/api/ready": "ready"}),
+            "curl": Shell(prints={"curl -s $MUSTER_URL/api/ready": "ready"}),
             "scrape_configs:": Leave("a configuration of Prometheus"),
         },
     ),
@@ -323,8 +327,8 @@ GUIDES: Mapping[str, Guide] = {
                 prints={"muster logs": "tidy at work (run_once)", "muster status": "RUNNING"}
             ),
             "# a comment": Leave("the lines of an env file"),
-            "tidy: desired pause": Leave("what a verb prints"),
             "import json, sys": Leave("run by tests/runtimes/process/test_line_requests.py"),
+            "tidy: desired pause": Leave("what a verb prints"),
             "curl": Shell(),
             "from muster import Client": Python(),
         },

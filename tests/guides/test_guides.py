@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.guides.blocks import DOCUMENTS, blocks
-from tests.guides.steps import GUIDES, Guide
+from tests.guides.steps import GUIDES, Guide, Write
 from tests.guides.walk import Reader
 
 
@@ -24,7 +24,8 @@ def test_the_examples_of_a_document_run(document: str, tmp_path: Path) -> None:
     guide = GUIDES[document]
     steps = list(zip(blocks(document), guide.steps.values(), strict=True))
     with closing(Reader(tmp_path, guide)) as reader:
-        for block, step in steps:
+        # files first: doctor looks for the programs that the settings name
+        for block, step in sorted(steps, key=lambda each: not isinstance(each[1], Write)):
             reader.prepare(block, step)
         if guide.server:
             reader.serve()

@@ -98,9 +98,10 @@ class Watched:
             self.wrong.append(text)
 
     def signed_in(self, server: Server, place: str = "") -> Page:
-        """A page that was opened by the link which `muster up` printed, at `#/agent/Ada` or so."""
+        """A page of a browser that is signed in, at `#/agent/Ada` or so."""
         page = self.context.new_page()
-        page.goto(f"{server.url}/sign-in#{sign_in_code(server)}{place.removeprefix('#')}")
+        self.context.request.post(f"{server.url}/api/session", data={"token": server.token})
+        page.goto(f"{server.url}/{place}")
         expect(page.locator("connection-pill")).to_have_text("live")
         return page
 

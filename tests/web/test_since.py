@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, expect
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import ConversationId, SeatId, SessionId
-from muster.machines.vocabulary import Authority, Outcome, Usage
+from muster.machines.vocabulary import Authority, Outcome, RunMode, Usage
 from tests.asking import asker
 from tests.live import Server, live
 from tests.waits import LIFE_SECONDS
@@ -24,8 +24,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A team whose agent worked and failed while the person was away, long ago."""
     settings = f'[team]\nhuman = "Grace"\n[presence]\nheartbeat_timeout_seconds = {LIFE_SECONDS}\n'
     asked = ConversationId("conv_001")
-    session = SessionId("s-1")
-    failed = e.SessionEnd(session=session, seats=(SEAT,), outcome=Outcome.FAILED, reason="boom")
+    failures = (fact for name in ("s-1", "s-2") for fact in failed_session(SessionId(name)))
     return played(
         home_with(tmp_path_factory.mktemp("since"), settings),
         c.EnrollAgent(name="ada", authority=Authority.SELF),
@@ -35,9 +34,16 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
             e.ConversationStart(conversation=asked, text="Fix the sync", speaker_name="Grace"),
             e.ConversationEnd(conversation=asked, summary="2 files"),
             e.UsageReported(seat=SEAT, usage=Usage(cost_usd=4.2)),
-            failed,
-            failed,
+            *failures,
         ),
+    )
+
+
+def failed_session(session: SessionId) -> tuple[e.Fact, ...]:
+    mode = RunMode.CONTINUOUS
+    return (
+        e.SessionRequested(seat=SEAT, session=session, mode=mode, generation=1, trigger="desired"),
+        e.SessionEnd(session=session, seats=(SEAT,), outcome=Outcome.FAILED, reason="boom"),
     )
 
 

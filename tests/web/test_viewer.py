@@ -22,8 +22,16 @@ OFFERED = """
 """
 """The names of all controls on a page that can be used, without its tabs."""
 
-READING = {"Search", "Theme: system", "Help"}
-"""Controls of the whole page that only read."""
+READING = {
+    "Search",
+    "Theme: system",
+    "Sign out",
+    "Help",
+    "Copy the message of Grace",
+    "Search in the output",
+    "Wrap long lines",
+}
+"""Controls that only read, or change nothing but what this browser shows."""
 
 
 @pytest.fixture(scope="module")

@@ -71,9 +71,7 @@ VERBS: Final[Mapping[str, Verb]] = {
     "conversation-log": Verb(
         "delegate.delegation", DELEGATE, "Add a line of JSON from standard input to messages.jsonl."
     ),
-    "adopt": Verb(
-        "act.identity", ACT, "Give a Claude Code that you run yourself a seat and a soul."
-    ),
+    "adopt": Verb("act.identity", ACT, "Give a Claude Code run by hand its seat for good."),
     "import": Verb("act.importing", ACT, "Merge the team that another machine exported."),
     "status": Verb("look.status", LOOK, "Show agents, sessions and turns at a glance."),
     "needs": Verb("look.needs", LOOK, "List what needs you, and how to answer it."),
@@ -81,7 +79,7 @@ VERBS: Final[Mapping[str, Verb]] = {
     "soul": Verb("look.agents", LOOK, "Print an agent's soul: what it wrote at its registration."),
     "transcript": Verb("look.agents", LOOK, "Show the messages of an agent, sent and received."),
     "since": Verb("look.since", LOOK, "Tell what happened since you last looked."),
-    "costs": Verb("look.costs", LOOK, "Show tokens and cost by agent and channel."),
+    "costs": Verb("look.costs", LOOK, "Show tokens and cost by agent, channel, day and model."),
     "log": Verb("look.log", LOOK, "Show events; --follow prints new ones."),
     "search": Verb("look.search", LOOK, "Search all messages for words, newest first."),
     "logs": Verb("look.logs", LOOK, "Show the output of an agent's sessions."),
@@ -98,8 +96,8 @@ VERBS: Final[Mapping[str, Verb]] = {
     "permit": Verb("look.permit", LOOK, "Check a tool call against the permissions of a state."),
     "confine": Verb("run.confine", RUN, "Run a command that may write only what a policy allows."),
     "init": Verb("setup.init", SET_UP, "Write a starter settings file, or a team from a template."),
-    "restore": Verb("setup.restore", SET_UP, "Restore a backup as a new home."),
-    "notify": Verb("setup.notify", SET_UP, "Send a test to the targets of notifications."),
+    "restore": Verb("setup.restore", SET_UP, "Restore the team of a backup, as a new home."),
+    "notify": Verb("setup.notify", SET_UP, "Send a test notification to targets of muster.toml."),
     "doctor": Verb("setup.doctor", SET_UP, "Check installation, home, settings, agents and log."),
     "claude-plugin": Verb("setup.claude_plugin", SET_UP, "Install muster's plugin in Claude Code."),
     "mcp": Verb(

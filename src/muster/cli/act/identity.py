@@ -126,10 +126,10 @@ def _listed(agents: Sequence[AgentView]) -> str:
 )
 @click.argument("agent", metavar="AGENT")
 def adopt(home: Path, as_json: bool, new_name: str | None, soul: Path | None, agent: str) -> None:
-    """Give AGENT, a Claude Code that you run by hand, its seat for good.
+    """Give a Claude Code run by hand its seat for good.
 
-    Only its own conversation comes back to this seat. Without this, another Claude Code takes the
-    seat after the session has ended.
+    AGENT is its name. Only its own conversation comes back to this seat. Without this, another
+    Claude Code takes the seat after the session has ended.
     """
     text = None if soul is None else soul.read_text(encoding="utf-8")
     with server(home) as client:

@@ -16,11 +16,11 @@ from muster.engine.system import SystemClock
 @click.option("--with-output", is_flag=True, help="Also the complete output of programs.")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def backup(home: Path, with_output: bool, file: Path) -> None:
-    """Back the team up into FILE: log, settings and attached files.
+    """Back the team up into one verified file.
 
-    The backup is the team as it is now, also while it runs, and nobody waits for it. The file is
-    verified before it gets its name. It has every message, and is for its owner alone. The tokens
-    of the server are not in it.
+    FILE gets log, settings and attached files. The backup is the team as it is now, also while it
+    runs, and nobody waits for it. The file is verified before it gets its name. It has every
+    message, and is for its owner alone. The tokens of the server are not in it.
     """
     with ProgressLine() as line:
         made = make_backup(

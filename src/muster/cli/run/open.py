@@ -18,7 +18,10 @@ from muster.http.signing_in.codes import CODE_MINUTES, sign_in_link
 @home_option
 @click.option("--no-browser", is_flag=True, help="Only print the link.")
 def open_(home: Path, no_browser: bool) -> None:
-    """Print a link that signs a browser in once, and open it if there is a screen."""
+    """Open the dashboard, or print a link that signs a browser in.
+
+    The link signs one browser in, once. It is opened if there is a screen, and printed always.
+    """
     link = new_sign_in_link(home)
     click.echo(link)
     click.echo(f"It signs one browser in, within {CODE_MINUTES} minutes.", err=True)

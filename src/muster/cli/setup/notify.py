@@ -21,10 +21,10 @@ FAILED = 1
 @click.argument("targets", nargs=-1)
 @click.pass_context
 def notify(ctx: click.Context, home: Path, targets: tuple[str, ...]) -> None:
-    """Send a test notification to TARGETS, or to all `[notify.NAME]` tables of muster.toml.
+    """Send a test notification to targets of muster.toml.
 
-    The exit code is 1 where a target could not be told. Secrets are read from the environment of
-    this command; a server has its own.
+    Without TARGETS, all `[notify.NAME]` tables are tried. The exit code is 1 where a target could
+    not be told. Secrets are read from the environment of this command; a server has its own.
     """
     settings = load_settings(home, os.environ)
     for name in targets:

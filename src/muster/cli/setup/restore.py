@@ -17,11 +17,11 @@ from muster.machines.vocabulary import RunMode
 @home_option
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 def restore(home: Path, file: Path) -> None:
-    """Restore the team that `muster backup` wrote into FILE, as a new home.
+    """Restore the team of a backup, as a new home.
 
-    The home must not exist yet, or be empty. Every byte is checked first; a backup that is damaged
-    changes nothing. All tokens end: `muster up` makes a new one for the operator, and agents that
-    connect by themselves need new ones.
+    FILE was written by `muster backup`. The home must not exist yet, or be empty. Every byte is
+    checked first; a backup that is damaged changes nothing. All tokens end: `muster up` makes a new
+    one for the operator, and agents that connect by themselves need new ones.
     """
     with ProgressLine() as line:
         restored = asyncio.run(restore_backup(file, home, SystemClock(), line.show))

@@ -29,6 +29,7 @@ class LiveOutput extends Part {
     this.count = h("span", { class: "muted", role: "status" });
     this.wrap = h("input", {
       type: "checkbox",
+      "aria-label": "Wrap long lines",
       on: { change: () => this.classList.toggle("unwrapped", !this.wrap.checked) },
     });
     this.wrap.checked = true;
