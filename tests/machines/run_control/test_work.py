@@ -212,3 +212,19 @@ def test_a_program_that_starts_after_others_is_started_for_a_turn_when_those_run
     assert not reachable(scene.team, scene.agent("Lyra"))
     scene.want("Ben", CONTINUOUS)
     assert started(scene.up("Ben")) == ["turn"]
+
+
+def test_a_start_that_waits_for_others_runs_once_when_those_run() -> None:
+    scene = with_policy(RunPolicy(runs_for=RunsFor.START, after=("Ben",)))
+    scene.do(c.EnrollAgent(name="Ben", authority=Authority.MUSTER))
+    assert started(scene.want("Lyra", CONTINUOUS)) == []
+    scene.want("Ben", CONTINUOUS)
+    assert started(scene.up("Ben")) == ["after"]
+    assert started(finish(scene)) == []
+
+
+def test_a_start_while_it_is_disabled_runs_once_when_it_is_enabled() -> None:
+    scene = with_policy(STARTED)
+    scene.do(c.DisableAgent(seat=scene.seat("Lyra")))
+    assert started(scene.want("Lyra", CONTINUOUS)) == []
+    assert started(scene.do(c.EnableAgent(seat=scene.seat("Lyra")))) == ["enabled"]

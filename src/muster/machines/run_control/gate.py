@@ -61,9 +61,9 @@ def _is_between_runs(agent: Agent, trigger: str) -> bool:
         return False
     if run.waits_for_work and agent.has_unread:
         return False
-    # A start that waited for other agents is still the person's when those run.
-    is_start = trigger == "desired" or (trigger == "after" and run.answered < run.generation)
-    is_asked = is_start and run.policy.runs_for is RunsFor.START
+    # A start that had to wait, such as for an agent in `after`, is still to be answered.
+    is_new = trigger == "desired" or run.answered < run.generation
+    is_asked = is_new and run.policy.runs_for is RunsFor.START
     return run.follows_schedule or not is_asked
 
 
