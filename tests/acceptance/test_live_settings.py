@@ -391,7 +391,7 @@ def test_the_terminal_of_muster_up_tells_of_settings(home: Path) -> None:
     with live(home) as server:
         printed = server.process.stdout
         assert printed is not None
-        assert "token=" in printed.readline()  # the link to sign in
+        assert "/sign-in#" in printed.readline()  # the link to sign in
         (home / "muster.toml").write_text(f"[agents.fresh]\n{STAYS}")
         told = printed.readline()
     assert told == "muster.toml is in force: agents.fresh added\n"
@@ -410,7 +410,7 @@ def test_settings_are_taken_up_after_the_terminal_of_muster_up_is_gone(home: Pat
             assert process.stdout is not None
             found = re.search(r"http://\S+", process.stdout.readline())
             assert found
-            assert "token=" in process.stdout.readline()
+            assert "/sign-in#" in process.stdout.readline()
             process.stdout.close()
             token = (home / "operator.token").read_text().strip()
             server = Server(process, found[0], token)

@@ -123,7 +123,7 @@ def test_a_program_runs_where_and_with_what_its_settings_say(
         pwd, words, *ours = stage.listener.lines()
         assert pwd == str(stage.base / "there")
         assert words == "kept added url"
-        assert sorted(ours) == [f"MUSTER_SESSION={session}", "MUSTER_URL=url"]
+        assert sorted(ours) == ["MUSTER_LINES=1", f"MUSTER_SESSION={session}", "MUSTER_URL=url"]
 
     run(scene())
 

@@ -191,3 +191,14 @@ def test_a_head_is_read_as_it_is_printed() -> None:
     head = LogHead(7, bytes(range(16)))
 
     assert parse_head(f" {head}\n") == head
+
+
+def test_damage_that_sqlite_finds_in_its_file_is_listed(log: Path) -> None:
+    connection = sqlite3.connect(log)
+    connection.executescript(
+        "CREATE INDEX lost ON events (type); PRAGMA writable_schema = ON;"
+        "DELETE FROM sqlite_schema WHERE name = 'lost';"
+    )
+    connection.close()
+
+    assert any(damage.startswith("SQLite: ") for damage in verify_log(log).damages)

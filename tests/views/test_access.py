@@ -52,6 +52,8 @@ FIXED = {
     "agent_confirmed": "a kind of evidence",
     "session_start": "limits that muster applies",
     "session_requested": "a trigger of a machine",
+    "session_adopted": "the folder, the model and the process of a Claude Code run by hand",
+    "workspace_planned": "folders and branches of git",
     "stop_requested": "the words of a person, or of a rule",
     "agent_disabled": "the words of a person",
     "agent_renamed": "names that people give",

@@ -35,6 +35,7 @@ PROGRAM_TEXT: Final = frozenset(
         "marker_rejected",
         "note_remembered",
         "note_edited",
+        "hand_reported",
         "wake_checked",
     }
 )

@@ -149,7 +149,8 @@ def test_costs_are_shown_by_agent_session_and_channel(tmp_path: Path) -> None:
             over_http = client.costs()
         assert over_http.team.cost_usd == 1.25
     whole = json.loads(does(team, "costs", "--json"))  # nobody runs any more
-    assert (whole["team"]["costUsd"], whole["sessions"]) == (1.25, [])
+    assert whole["team"]["costUsd"] == 1.25
+    assert [(each["agent"], each["ended"]) for each in whole["sessions"]] == [("Ada", True)]
     assert whole["agents"][0]["agent"] == "Ada"
 
 
