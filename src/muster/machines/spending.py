@@ -64,10 +64,13 @@ def unfinished(agent: Agent, session: Session) -> Agent:
 def usage_reported(team: Team, event: Event, fact: e.UsageReported) -> Team:
     """Add the usage that an agent reported to the agent and to its channel.
 
-    It does not count for the limit of the team's day: an agent could stop all others with it.
+    It counts for the rate of the team, which people see, and not for the limit of the team's day:
+    an agent could stop all others with it.
     """
     agent = charged(team.agents[fact.seat], fact.usage, None)
     agent = replace(agent, burn=burnt(agent.burn, fact.usage, event.ts))
+    rate = burnt(team.burn, fact.usage, event.ts).recent
+    team = replace(team, burn=replace(team.burn, recent=rate))
     team = replace(team, agents=put(team.agents, agent.seat, agent))
     if fact.channel is None:
         return team
