@@ -192,6 +192,18 @@ def test_a_session_that_was_lost_with_muster_runs_again() -> None:
     assert started(scene.later(0)) == ["retry"]
 
 
+def test_a_session_that_muster_cut_off_when_it_stopped_runs_again_with_the_next_one() -> None:
+    scene = with_policy(STARTED)
+    scene.want("Lyra", CONTINUOUS)
+    scene.up("Lyra")
+    scene.do(c.StopMuster(reason="SIGTERM"))
+    [end] = facts(scene.ends("Lyra"), e.SessionEnd)
+    assert end.outcome is Outcome.CUT_OFF
+    assert started([*scene.boot(), *scene.later(0)]) == ["retry"]
+    finish(scene)
+    assert started([*scene.boot(), *scene.later(60)]) == []  # once
+
+
 def test_a_restart_runs_it_again() -> None:
     scene = waiting()
     told(scene)

@@ -141,7 +141,7 @@ def _follow_up(
         if not run.retries_failures:
             return _failures_spent(agent, command.reason)
         return _after_failure(agent, outcome, command, now)
-    if outcome is Outcome.LOST and run.waits_for_work and not run.follows_schedule:
+    if outcome in UNFINISHED and run.waits_for_work and not run.follows_schedule:
         # It may have lost its turn with its place: the next session gets both back.
         return e.RetryScheduled(seat=agent.seat, failures=0, until=now)
     if outcome is not Outcome.COMPLETED or not is_current or team.shutdown:
