@@ -91,6 +91,8 @@ def check_turns(log: Sequence[Event], verdict: Verdict) -> None:
                 turns[fact.seat] += 1
                 if fact.trigger == "turn_granted":  # by the ring; a person's choice comes before it
                     _wait(waited[fact.channel], fact.seat, verdict)
+                else:  # who was chosen has not waited, and the ring goes on behind them
+                    waited[fact.channel][fact.seat] = 0
             case _:
                 pass
     verdict.figures["turns"] = turns.total()
