@@ -168,7 +168,7 @@ def test_ten_thousand_lines_a_second_are_bounded_and_the_page_stays_responsive(
     assert page.evaluate("document.querySelectorAll('*').length") < 6000
     page.goto(f"{server.url}/#/agent/Flood")
     expect(lines).to_contain_text("the flood is over")
-    assert lines.locator("div").count() <= 400
+    assert lines.locator("div").count() <= 1000
     slow = [each for each in page.evaluate("window.long") if each > 1000]
     assert len(slow) < 5  # of some hundred: that many a busy machine can cause, a slow page more
 
