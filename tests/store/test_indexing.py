@@ -56,6 +56,19 @@ async def test_messages_are_indexed_a_lot_at_a_time_with_the_append_that_fills_i
 
 
 @in_loop
+async def test_a_lot_is_full_by_its_bytes_too(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path)
+    counter, text = Counter(), "plan " * (LOT_BYTES // 20)  # a quarter of a lot, without its event
+    for lot in (1, 2):
+        for _ in range(3):
+            await store.append(messages(counter, 1, text))
+        assert await indexed(store) == (lot - 1) * 4
+        await store.append(messages(counter, 1, text))
+        assert await indexed(store) == lot * 4
+    await store.close()
+
+
+@in_loop
 async def test_a_large_message_is_indexed_off_the_loop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

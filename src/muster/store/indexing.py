@@ -44,18 +44,19 @@ class WordIndex:
         """Go on behind the last indexed `seq`; without one there is no index."""
         self._indexed = indexed
         self._waiting: list[Stored] = []
+        self._waiting_bytes = 0
 
     def due(self, events: Sequence[Stored], last_seq: int) -> Lot | None:
         """The lot that is full with these events, to be indexed in the same transaction."""
         if self._indexed is None:
             return None
-        lot = [*self._waiting, *_messages(events)]
+        messages = _messages(events)
         full = (
-            len(lot) >= LOT_MESSAGES
+            len(self._waiting) + len(messages) >= LOT_MESSAGES
             or last_seq - self._indexed >= LOT_EVENTS
-            or sum(len(each.data) for each in lot) >= LOT_BYTES
+            or self._waiting_bytes + _size(messages) >= LOT_BYTES
         )
-        return lot_of(lot, last_seq) if full else None
+        return lot_of([*self._waiting, *messages], last_seq) if full else None
 
     def committed(self, events: Sequence[Stored], last_seq: int, *, indexed: bool) -> None:
         """Take over committed events; `indexed` says whether the lot was indexed with them."""
@@ -63,9 +64,11 @@ class WordIndex:
             return
         if indexed:
             self._indexed = last_seq
-            self._waiting.clear()
+            self._drop_waiting()
         else:
-            self._waiting += _messages(events)
+            messages = _messages(events)
+            self._waiting += messages
+            self._waiting_bytes += _size(messages)
 
     def finish(self, connection: sqlite3.Connection, last_seq: int) -> None:
         """Index the messages that wait: the log is being closed."""
@@ -80,11 +83,19 @@ class WordIndex:
         """Stop indexing until the log is opened again: the index is damaged."""
         log.warning("%s", error, extra={"action": "search_index_damaged"})
         self._indexed = None
+        self._drop_waiting()
+
+    def _drop_waiting(self) -> None:
         self._waiting.clear()
+        self._waiting_bytes = 0
 
 
 def _messages(events: Sequence[Stored]) -> list[Stored]:
     return [each for each in events if each.type in SEARCHED_TYPES]
+
+
+def _size(messages: Sequence[Stored]) -> int:
+    return sum(len(each.data) for each in messages)
 
 
 def lot_of(messages: Sequence[Stored], upto: int) -> Lot:
