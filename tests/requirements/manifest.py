@@ -3191,6 +3191,16 @@ CLAUDE = (
         },
     ),
     Promise(
+        "Without a server, a daemon answers the hooks of a session; killing it loses nothing.",
+        {
+            "claude_plugin/hooks/test_daemon.py": [
+                "test_the_first_hook_leaves_a_daemon_that_records_and_denies_until_the_program_ends",
+                "test_a_daemon_that_is_killed_loses_nothing_and_the_next_hook_leaves_another",
+                "test_a_daemon_gives_way_to_a_server_in_the_sessions_home",
+            ],
+        },
+    ),
+    Promise(
         "The plugin's commands are parsed by no shell, and installing it changes nothing else.",
         {
             "claude_plugin/plugin/test_plugin.py": [

@@ -170,6 +170,7 @@ ROOMS: dict[str, Room] = {
             *CORE,
             "muster.confine",
             "muster.delegation",
+            "muster.home.lock",
             "muster.identity",
             "muster.inbox",
             "muster.permissions",

@@ -46,7 +46,7 @@ def keep_turn(home: Path, told: Next, scripts: Sequence[int]) -> None:
     if os.fork():
         return
     try:
-        _let_go_of_output()
+        let_go_of_output()
         with suppress(OSError), held, server(home) as client:
             script = _living(scripts)
             if script is not None and (is_held or _hold_after(held, name)):
@@ -221,8 +221,8 @@ def _living(scripts: Sequence[int]) -> int | None:
 # ── the process in the background ─────────────────────────────────────────────────────────────────
 
 
-def _let_go_of_output() -> None:
-    """Close the pipe that `$(muster next)` reads to its end."""
+def let_go_of_output() -> None:
+    """Close the pipes that the caller of this command reads to their end."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)

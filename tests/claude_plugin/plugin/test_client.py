@@ -301,13 +301,37 @@ def test_in_a_session_an_input_that_is_not_understood_is_denied(data: bytes, pro
 
 
 @pytest.mark.parametrize("event", OBSERVERS)
-def test_in_a_session_or_a_team_what_is_observed_goes_the_slow_way(
+def test_in_a_session_what_is_observed_goes_the_slow_way(
     event: str, project: Path, recorder: Path
 ) -> None:
-    (project / ".muster").mkdir()
-    (project / ".muster" / "team.db").touch()
+    opened(project)
     hook(event, {"a": 1}, project=project, MUSTER_PYTHON=str(recorder))
     assert (recorder.parent / "called").read_text().splitlines()[-1] == event
+    assert (recorder.parent / "stdin").read_bytes() == b'{"a": 1}'
+
+
+def test_in_a_team_without_a_session_only_the_start_goes_the_slow_way(
+    project: Path, recorder: Path
+) -> None:
+    """Nothing else is recorded without a server: a prompt would cost most of a second."""
+    (project / ".muster").mkdir()
+    (project / ".muster" / "team.db").touch()
+    for event in EVENTS:
+        hook(event, {}, project=project, MUSTER_PYTHON=str(recorder))
+        called = recorder.parent / "called"
+        assert called.exists() == (event == "SessionStart")
+        called.unlink(missing_ok=True)
+
+
+def test_a_daemon_that_ends_before_it_answers_is_followed_by_the_slow_way(
+    project: Path, recorder: Path
+) -> None:
+    root = opened(project)
+    (root / ".muster" / "team.db").unlink()
+    (root / ".muster").rmdir()
+    with strange_muster(root / ".muster", b""):
+        (root / ".muster" / "team.db").touch()
+        hook("UserPromptSubmit", {"a": 1}, project=project, MUSTER_PYTHON=str(recorder))
     assert (recorder.parent / "stdin").read_bytes() == b'{"a": 1}'
 
 
@@ -356,7 +380,7 @@ def test_a_muster_that_runs_in_the_sessions_own_folder_is_asked(project: Path) -
 def test_the_slow_way_denies_by_the_same_policy_and_puts_it_on_record(project: Path) -> None:
     begun = muster("agent-state-machine", "--path", "session", cwd=project)
     assert begun.returncode == 0, begun.stderr
-    who = {"MUSTER_PYTHON": sys.executable, "CLAUDE_PID": str(os.getpid())}
+    who = {"MUSTER_PYTHON": sys.executable}
     prompt = {"session_id": "s", "cwd": str(project), "prompt": "write foo"}
     opened = hook("UserPromptSubmit", prompt, project=project, **who)
     assert "[State: MAIN] [Conv: 001]" in opened.stdout.decode()

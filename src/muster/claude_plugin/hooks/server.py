@@ -66,9 +66,14 @@ class _NotAnswered(Exception):
 
 
 @asynccontextmanager
-async def serving(home: Path, desk: HookResponder) -> AsyncGenerator[None]:
-    """Answer the hooks of a home while this context is open."""
-    hooks = _Hooks(desk)
+async def serving(
+    home: Path, desk: HookResponder, *, replies_early: bool = True
+) -> AsyncGenerator[None]:
+    """Answer the hooks of a home while this context is open.
+
+    With `replies_early`, a hook that only records does not wait until its record is written.
+    """
+    hooks = _Hooks(desk, replies_early=replies_early)
     with _listening(home) as listener:
         server = await asyncio.start_unix_server(
             hooks.handle, sock=listener, limit=HEADER_BYTES_MAX, backlog=BACKLOG
@@ -80,21 +85,27 @@ async def serving(home: Path, desk: HookResponder) -> AsyncGenerator[None]:
             await hooks.end()
 
 
+def is_answered(home: Path) -> bool:
+    """Whether a process listens for the hooks of a home."""
+    with _folder(home) as folder, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        try:
+            connection.connect(str(_place(folder, FILE)))
+        except OSError:
+            return False
+        return True
+
+
 # ── the file ──────────────────────────────────────────────────────────────────────────────────────
 
 
 @contextmanager
 def _listening(home: Path) -> Generator[socket.socket]:
     """A socket under its final path, removed at the end."""
-    folder = os.open(home, os.O_RDONLY | os.O_DIRECTORY)
     aside = f"{FILE}.new"
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
+    with _folder(home) as folder, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         with suppress(FileNotFoundError):
             os.unlink(aside, dir_fd=folder)
-        place = Path(
-            f"/proc/self/fd/{folder}/{aside}"
-        )  # the home's own path can be too long for a socket
+        place = _place(folder, aside)
         listener.bind(str(place))
         place.chmod(0o600)  # it listens before it can be found
         listener.listen(BACKLOG)
@@ -104,9 +115,20 @@ def _listening(home: Path) -> Generator[socket.socket]:
         with suppress(FileNotFoundError):
             if os.stat(FILE, dir_fd=folder).st_ino == ours:
                 os.unlink(FILE, dir_fd=folder)
+
+
+@contextmanager
+def _folder(home: Path) -> Generator[int]:
+    folder = os.open(home, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield folder
     finally:
-        listener.close()
         os.close(folder)
+
+
+def _place(folder: int, name: str) -> Path:
+    """A short path of a file in an open folder: a home's own can be too long for a socket."""
+    return Path(f"/proc/self/fd/{folder}/{name}")
 
 
 # ── one request ───────────────────────────────────────────────────────────────────────────────────
@@ -115,8 +137,9 @@ def _listening(home: Path) -> Generator[socket.socket]:
 class _Hooks:
     """The connections that are being answered."""
 
-    def __init__(self, desk: HookResponder) -> None:
+    def __init__(self, desk: HookResponder, *, replies_early: bool) -> None:
         self._desk = desk
+        self._early_events = {RECORD_EVENT} if replies_early else set[str]()
         self._asking: set[asyncio.Task[None]] = set()
         self._recording: dict[asyncio.Task[None], Path] = {}
         """Connections that were answered already, with their projects."""
@@ -128,7 +151,7 @@ class _Hooks:
         self._asking.add(task)
         try:
             call = await _request(reader)
-            if isinstance(call, HookCall) and call.event == RECORD_EVENT:
+            if isinstance(call, HookCall) and call.event in self._early_events:
                 self._recording[task] = call.project
                 await _reply(
                     writer, NOTHING

@@ -4,6 +4,7 @@ The client sends the JSON over a socket to the server in the project's home, and
 A new Python starts at every tool call, so with a running server it imports next to nothing, not
 even `os`. Without a server it judges a tool call itself, by `muster.permissions`. A denial, and
 every other event that must be recorded, takes the slow path: `python -m muster claude-hook EVENT`.
+That process stays as the daemon of its session, which answers like a server from then on.
 
 The policy hook (PreToolUse) fails closed: every error is exit code 2 with a reason. The others only
 observe, and never block: every error is exit code 0 without output.
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 POLICY = "PreToolUse"
 COMMAND = "UserPromptExpansion"
 """The hook of the plugin's own commands; the command line carries them out."""
+
+START = "SessionStart"
+"""The only hook that a team without a session answers: a lead is told its soul."""
 
 RECORDED_TOOLS = ("Agent", "Task")
 """Tools that start a subagent. Their calls are recorded, so they always take the slow path."""
@@ -48,6 +52,10 @@ _NOBODY_THERE = (2, 20, 111)  # ENOENT, ENOTDIR, and ECONNREFUSED: a stale socke
 
 class Trouble(Exception):
     """The hook got no answer; the message has the reason."""
+
+
+class Vanished(Trouble):
+    """The process that was asked ended before it answered."""
 
 
 def main() -> "NoReturn":
@@ -110,6 +118,8 @@ def ask(event: str, data: bytes, project: bytes, home: bytes) -> "tuple[int, byt
         return _answered(b"".join(iter(lambda: connection.recv(_CHUNK), b"")))
     except BlockingIOError:
         raise Trouble(f"muster has not answered for {seconds} seconds.") from None
+    except ConnectionError:
+        raise Vanished("muster went away before it answered.") from None
 
 
 def _short(home: bytes) -> bytes:
@@ -143,7 +153,7 @@ def _quoted(text: str) -> bytes:
 
 def _answered(text: bytes) -> "tuple[int, bytes]":
     if text[:1] not in (b"0", b"2"):
-        raise Trouble("muster went away before it answered.")
+        raise Vanished("muster went away before it answered.")
     return int(text[:1]), text[1:]
 
 
@@ -153,17 +163,28 @@ def _answered(text: bytes) -> "tuple[int, bytes]":
 def alone(event: str, data: bytes, project: bytes, home: bytes) -> "tuple[int, bytes]":
     """Judge by the policy of the open session, if there is one; else take the slow path."""
     root = open_session(project)
-    if root is not None:
-        answered = ask(event, data, project, root + b"/.muster")
-        if answered is not None:
-            return answered
+    if root is None:
+        if event != START or not _exists(home + b"/team.db"):
+            return PASS
+        go_the_slow_way(event, data, home)
+    answered = _from_daemon(event, data, project, root)
+    if answered is not None:
+        return answered
     if event == POLICY:
-        told = b"" if root is None else _judged(root, data)
+        told = _judged(root, data)
         if told is not None:
             return 0, told
-    elif root is None and not _exists(home + b"/team.db"):
-        return PASS
     go_the_slow_way(event, data, home)
+
+
+def _from_daemon(
+    event: str, data: bytes, project: bytes, root: bytes
+) -> "tuple[int, bytes] | None":
+    """The answer of the process that serves the session; None if there is none."""
+    try:
+        return ask(event, data, project, root + b"/.muster")
+    except Vanished:  # the daemon was killed: nothing says that the hook is on record
+        return None
 
 
 def open_session(project: bytes) -> "bytes | None":

@@ -4,6 +4,9 @@ The hook's client (`plugin/client.py`) calls it, with the hook's JSON on standar
 hook that fails denies (exit code 2, and the reason on stderr); any other prints nothing and exits
 with 0.
 
+In a state machine session, the process stays in the background as the daemon that answers the next
+hooks (`claude_plugin/hooks/daemon.py`).
+
 The plugin's own commands take this path too. The typed text arrives as JSON and is split into
 arguments here, without a shell. The output of the verb goes into the context of the prompt.
 """
@@ -22,7 +25,9 @@ import msgspec
 
 from muster.claude_plugin.hooks.answers import answer_safely, failed
 from muster.claude_plugin.hooks.calls import HookAnswer, HookCall, began_here
+from muster.claude_plugin.hooks.daemon import serve_session, session_to_serve
 from muster.claude_plugin.hooks.desk import HookDesk
+from muster.cli.keeping import let_go_of_output
 from muster.cli.render import clean
 from muster.settings.model import load_settings
 
@@ -60,9 +65,28 @@ def claude_hook(ctx: click.Context, home: Path | None, event: str) -> None:
         began=began_here(),
         data=sys.stdin.buffer.read(),
     )
-    answer = _answer(call, _home(ctx, home, project))
+    team_home = _home(ctx, home, project)
+    answer = _answer(call, team_home)
     click.echo(answer.text, nl=False, err=answer.code != 0)
+    root = session_to_serve(call)
+    if root is not None:
+        _leave_daemon(root, team_home, call.pid)
     ctx.exit(answer.code)
+
+
+def _leave_daemon(root: Path, home: Path, pid: int) -> None:
+    """Leave a process behind that answers the next hooks: it has loaded all that they need."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if os.fork():
+        return
+    try:
+        os.setsid()
+        let_go_of_output()
+        os.chdir("/")
+        asyncio.run(serve_session(root, home, pid))
+    finally:
+        os._exit(0)
 
 
 def _home(ctx: click.Context, home: Path | None, project: Path) -> Path:
