@@ -31,7 +31,8 @@ def test_a_clear_decision_is_not_ambiguous(query: str) -> None:
 
 
 def test_a_single_candidate_is_asked_about_only_if_the_confidence_is_low() -> None:
-    assert not Router([BAKER]).route(BREAKFAST).ambiguous
+    clear = Router([BAKER], sure=lambda request, ranked: 0.7).route(BREAKFAST)
+    assert not clear.ambiguous
     doubtful = Router([BAKER], sure=lambda request, ranked: 0.4).route(BREAKFAST)
     assert doubtful.ambiguous
     assert [each.agent for each in doubtful.choices] == ["baker"]

@@ -36,12 +36,17 @@ def test_routing_of_the_development_set_meets_its_goals(bodies: bool) -> None:
 
 @pytest.mark.parametrize(
     ("team", "right", "paraphrases", "top", "left"),
-    [("shop", 0.85, 0.6, 0.95, 0.02), ("clinic", 0.78, 0.4, 0.88, 0.04)],
+    [
+        ("shop", 0.88, 0.7, 0.95, 0.02),
+        ("clinic", 0.8, 0.4, 0.9, 0.025),
+        ("transit", 0.8, 0.5, 0.87, 0.025),
+    ],
 )
 def test_routing_of_other_teams_stays_above_its_floor(
     team: str, right: float, paraphrases: float, top: float, left: float
 ) -> None:
-    """Nothing is tuned on the clinic; the author of the thesaurus knew the requests of the shop."""
+    """Nothing is tuned on the clinic and on transit; the author of the thesaurus knew the requests
+    of the shop."""
     answered = answer(read_set(DATA / team / "queries.jsonl"), DATA / team / "agents", bodies=True)
     work = [(each, decision) for each, decision in answered if MAIN not in each.acceptable]
     found = [each.kind for each, decision in work if is_in_first(each, decision, 3)]
@@ -58,6 +63,21 @@ def test_confidence_hardly_depends_on_the_number_of_agents() -> None:
     whole, part = router().route(query), Router(few).route(query)
     assert whole.agent == part.agent == "kubernetes-operator"
     assert abs(whole.confidence - part.confidence) < 0.1
+
+
+def test_talk_about_technology_that_no_rule_knows_mostly_stays_in_main() -> None:
+    """Sentences that a rule does not match: the form of a request weighs in the gate."""
+    talk = [
+        "for context: the app is written in Kotlin",
+        "some people say testing is a waste of time",
+        "just so you know, we're on PostgreSQL 16",
+        "so that was the whole refactoring? impressive",
+        "which database does Wikipedia use?",
+        "my flight is delayed by two hours",
+        "is that all from the security side?",
+    ]
+    entered = [each for each in talk if ask(each) != MAIN]
+    assert len(entered) <= 1, entered
 
 
 # ── named ─────────────────────────────────────────────────────────────────────────────────────────
@@ -115,6 +135,17 @@ def test_an_agent_without_a_description_is_entered_by_name_only() -> None:
         ("let's talk about the design first", "planning"),
         ("I love Rust", "opinion"),
         ("When was Python released?", "general"),
+        ("ok, let's continue with that", "order"),
+        ("you can stop working on the report", "order"),
+        ("can I trust you with my code?", "session"),
+        ("how long did the debugger take?", "agents"),
+        ("which tests failed?", "reading"),
+        ("what are the dependencies in package.json?", "reading"),
+        ("the pull request has been merged", "not-now"),
+        ("I need to think about the schema first", "planning"),
+        ("I once broke production on a Friday", "opinion"),
+        ("does Terraform work on Windows?", "opinion"),
+        ("explain what a load balancer is", "general"),
         ("...", "empty"),
         ("", "empty"),
     ],
@@ -135,6 +166,10 @@ def test_small_talk_and_session_control_stay_in_main_by_a_rule(query: str, rule:
         "open src/app.py and refactor the long functions",
         "This bug drives me crazy: the test fails at random",
         "Do you know how to fix this stack trace?",
+        "is anybody going to need this app for beekeepers?",
+        "we used to deploy in a minute, now it takes an hour",
+        "I bought a sensor but the firmware fails to read it",
+        "I have to talk to investors on Monday and need slides",
     ],
 )
 def test_a_request_for_work_is_no_small_talk(query: str) -> None:
@@ -214,7 +249,9 @@ def test_an_explanation_has_the_words_the_score_and_the_margin() -> None:
     assert best.score > second.score
     assert decision.margin == pytest.approx(1 - second.score / best.score, abs=1e-3)
     assert {"pods", "helm"} <= {each.typed for each in best.evidence}
-    assert '[MAIN -> KUBERNETES_OPERATOR]  Matched: "pods" ~ kubernetes' in explained(decision)
+    line = explained(decision)
+    assert line.startswith('[MAIN -> KUBERNETES_OPERATOR]  Matched: "pods" + "helm"')
+    assert '"crashloop" ~ kubernetes' in line
 
 
 def test_the_explanations_of_small_talk_and_of_a_name_fit_on_a_line() -> None:

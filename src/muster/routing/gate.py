@@ -19,9 +19,6 @@ from muster.routing.words import data_lines, stem
 ENTER: Final = 0.3
 """Threshold for entering an agent. An agent may write and run, so staying in MAIN costs less."""
 
-CAUTION: Final = 0.45
-"""Subtracted from every confidence: agents and requests of users differ from the fitted ones."""
-
 CREDIT_MIN: Final = 1.0
 """Least score of a unit of a request that counts as matched."""
 
@@ -29,21 +26,21 @@ LONE: Final = 0.25
 """Upper bound of the confidence in an agent that one word only suggests: worth a question."""
 
 FEATURES: Final[dict[str, float]] = {
-    "constant": -3.53,
-    "score": 2.48,
-    "coverage": 1.3,
-    "margin": 2.81,
-    "in_name": 0.62,
-    "matched": 0.58,
-    "best_word": -1.37,
-    "asks_work": 0.72,
-    "asks_fact": -1.84,
-    "chats": -0.63,
-    "trouble": 0.28,
-    "states": -2.08,
-    "error": 0.44,
-    "everyday": -1.78,
-    "short": 1.05,
+    "constant": -3.8,
+    "score": 2.54,
+    "coverage": 0.55,
+    "margin": 1.5,
+    "in_name": -0.38,
+    "matched": 0.94,
+    "best_word": -1.26,
+    "asks_work": 0.46,
+    "asks_fact": -2.08,
+    "chats": -1.39,
+    "trouble": 0.59,
+    "states": -1.98,
+    "error": 0.17,
+    "everyday": -0.94,
+    "short": 0.66,
 }
 """The features of the gate, and their coefficients."""
 
@@ -88,7 +85,7 @@ def confidence(request: ParsedRequest, ranked: Sequence[Scored]) -> float:
         return 0.0
     found = features(request, ranked)
     total = sum(each * seen for each, seen in zip(FEATURES.values(), found, strict=True))
-    sure = 1 / (1 + math.exp(CAUTION - total))
+    sure = 1 / (1 + math.exp(-total))
     return min(sure, LONE) if _is_hardly_suggested(ranked[0]) else sure
 
 

@@ -19,19 +19,19 @@ NAME: Final = "name"
 DESCRIPTION: Final = "description"
 BODY: Final = "body"
 
-SATURATION: Final = 2.5
+SATURATION: Final = 3.0
 """BM25's k1: how fast repetitions of a word saturate."""
 
 MUCH_MAX: Final = SATURATION + 1
 """Upper bound of a term's weight in an agent."""
 
-NAME_FACTOR: Final = 3.5
+NAME_FACTOR: Final = 3.0
 REQUESTS_FACTOR: Final = 0.8
 SCENES_FACTOR: Final = 0.4
 """Weights of a word in a name, in texts of users in examples, and in topics of examples, relative
 to a word in the purpose."""
 
-BODY_FACTOR: Final = 0.15
+BODY_FACTOR: Final = 0.21
 BODY_MAX: Final = 1.3
 """Weight of a word in a body per occurrence, and its upper bound: bodies mention much."""
 
@@ -39,7 +39,7 @@ BODY_CHARS_MAX: Final = 4000
 DESCRIPTION_CHARS_MAX: Final = 16_000
 """How much of a body and of a description is read: they start with what the agent is about."""
 
-BODY_CONCEPT_FACTOR: Final = 0.03
+BODY_CONCEPT_FACTOR: Final = 0.05
 BODY_CONCEPT_MAX: Final = 0.4
 
 LENGTH_PART: Final = 0.35
@@ -47,7 +47,7 @@ LENGTH_USUAL: Final = 25
 LENGTH_MIN: Final = 10
 """BM25's b, and typical lengths in significant words: a word weighs less in a longer text."""
 
-CONCEPT_PART: Final = 0.5
+CONCEPT_PART: Final = 0.35
 """Weight of a word for its concept, outside of names."""
 
 UNASKED: Final = 0.3
@@ -55,7 +55,7 @@ UNASKED: Final = 0.3
 
 NAME_WORD_MAX: Final = 3.0
 
-COMMON: Final = 4.0
+COMMON: Final = 2.0
 COMMON_MIN: Final = 2
 FOLDER_USUAL: Final = 12
 """How much less a term weighs that many agents of a folder share: it does not tell them apart. The

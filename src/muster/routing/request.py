@@ -30,7 +30,7 @@ CONCEPT: Final = 0.5
 """Weight of a word's concept, as a fraction of the word's own weight."""
 
 CUE: Final = 0.35
-CUE_PHRASE: Final = 0.5
+CUE_PHRASE: Final = 0.7
 CUE_WEIGHT_MIN: Final = 1.8
 """Weight of a weak cue, as a fraction of the word's own weight; of a phrase, as a fraction of a
 strong one; and the least weight of a word with cues."""
@@ -44,7 +44,7 @@ SHOWN_CHARS_MAX: Final = 6000
 TYPED_CHARS_MAX: Final = 40
 """How much of a pasted error an explanation quotes."""
 
-PHRASE_WEIGHT: Final = 3.0
+PHRASE_WEIGHT: Final = 3.6
 SIGNATURE_WEIGHT: Final = 3.5
 
 PASTED: Final = 0.3
@@ -63,6 +63,10 @@ class Unit:
     terms: tuple[tuple[str, float], ...]
     cues: frozenset[str] = frozenset()
     """The terms that it only suggests."""
+
+
+_Spoken = tuple[int, int, float, tuple[str, ...]]
+"""A phrase in a request: its first and last word, how strong it is, and its concepts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +201,7 @@ def _phrases(words: list[WordToken]) -> Iterator[Unit]:
         for table, factor in tables
         for each in phrases_in(words, table, GAP)
     )
+    found = [each for each in found if not _is_part(each, found)]
     while found:
         first, last, terms, cues = found[0][0], found[0][1], dict[str, float](), set[str]()
         while found and found[0][0] <= last:
@@ -206,6 +211,15 @@ def _phrases(words: list[WordToken]) -> Iterator[Unit]:
             cues.update(names if factor < 1 else ())
         typed = _between(words, first, last)
         yield Unit(typed, PHRASE_WEIGHT, tuple(terms.items()), frozenset(cues))
+
+
+def _is_part(each: _Spoken, found: list[_Spoken]) -> bool:
+    """Whether a phrase is a part of a longer one: "find out" says less in "find out why"."""
+    return any(
+        other[0] <= each[0] and each[1] <= other[1] and other[1] - other[0] > each[1] - each[0]
+        for other in found
+        if other[2] >= each[2]
+    )
 
 
 def _between(words: list[WordToken], first: int, last: int) -> str:

@@ -36,7 +36,7 @@ SURE: Final = 0.6
 """Margin above which the runner-up is not shown."""
 
 UNSURE_MARGIN: Final = 0.25
-UNSURE_CONFIDENCE: Final = 0.7
+UNSURE_CONFIDENCE: Final = 0.6
 UNSURE_BEST: Final = 0.2
 """Bounds of a clear decision: the least lead of the best, and the least confidence in it. A best
 agent that is not entered, but has this probability, is worth a question too."""

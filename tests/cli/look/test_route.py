@@ -33,7 +33,9 @@ def test_a_decision_is_shown_with_its_words_and_the_ranked_agents(tmp_path: Path
     ran = muster("route", "my pods crashloop", "--agents", AGENTS, cwd=tmp_path)
     head, figures, best, *_ = ran.stdout.splitlines()
     assert ran.returncode == 0
-    assert head.startswith('[MAIN -> KUBERNETES_OPERATOR]  Matched: "pods" ~ kubernetes')
+    assert head.startswith(
+        '[MAIN -> KUBERNETES_OPERATOR]  Matched: "pods" + "crashloop" ~ kubernetes'
+    )
     assert figures.startswith("confidence 0.")
     assert "kubernetes-operator" in best
     assert "docs-writer.md:1: has no name" in ran.stderr
