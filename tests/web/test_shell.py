@@ -8,7 +8,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page, Request, expect
 
-from muster.http.static import FOLDER, dashboard
+from muster.http.static import FOLDER, STYLE, dashboard, style_parts
 from tests.asking import Asker, a_name, asker
 from tests.live import NO_TLS, Server, live
 from tests.waits import WAIT_SECONDS
@@ -96,12 +96,19 @@ def test_the_page_is_light_and_its_comments_are_not_sent() -> None:
     build = dashboard()
     assert sum(len(file.packed) for file in build.files.values()) <= PAGE_BYTES_MAX
     for path, file in build.files.items():
-        source = (FOLDER / path).read_bytes()
+        parts = style_parts() if path == STYLE else [FOLDER / path]
+        source = b"".join(part.read_bytes() for part in parts)
         assert file.plain.count(b"\n") == source.count(b"\n"), path  # line numbers stay
-        if path.endswith(".js"):
-            assert not re.search(rb"^\s*(//|/\*\*)", file.plain, re.MULTILINE), path
-            for literal in re.findall(rb"`[^`]*`", source):
-                assert not re.search(rb"\n\s*(//|/\*\*)", literal), (path, literal)
+        if path.endswith((".js", ".css")):
+            assert not re.search(rb"^([ \t]|//|/\*)", file.plain, re.MULTILINE), path
+
+
+def test_no_string_of_the_page_looks_like_a_comment_or_indentation() -> None:
+    for path in FOLDER.rglob("*.js"):
+        for line in path.read_text().splitlines():
+            code = re.sub(r"""'["`\\$]+'""", "", line.partition(" // ")[0])
+            if not line.lstrip().startswith(("//", "/**", "*")):
+                assert all(code.count(quote) % 2 == 0 for quote in '"`'), (path.name, line)
 
 
 def test_the_page_can_be_installed(server: Server) -> None:

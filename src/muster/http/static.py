@@ -2,8 +2,10 @@
 
 A build is named by the digest of all its files, and its name is part of their URLs. So a browser
 caches a file for good, a page never loads modules of another build, and a new muster has new URLs.
-Only the front page, which names the build, is revalidated each time. Comments of modules are not
-sent: they are a tenth of what a browser would load. Their lines stay, so that line numbers do, too.
+Only the front page, which names the build, is revalidated each time.
+
+The style sheet is written in parts, one for each view, and sent as one: that is a third smaller,
+and no view waits for its style. Comments and indentation are not sent; line numbers stay.
 """
 
 import gzip
@@ -25,6 +27,8 @@ from muster.machines.events import FACTS
 FOLDER: Final = Path(__file__).parent.parent / "web"
 FRONT: Final = "index.html"
 SIGN_IN: Final = "sign-in.html"
+STYLE: Final = "style.css"
+STYLES: Final = FOLDER / "styles"
 PAGES: Final = (FRONT, SIGN_IN)
 BUILD: Final = b"{{build}}"
 EVENTS: Final = b"{{events}}"
@@ -84,8 +88,7 @@ class DashboardBuild(NamedTuple):
 @cache
 def dashboard() -> DashboardBuild:
     """The dashboard, read once."""
-    paths = sorted(path for path in FOLDER.rglob("*") if path.suffix in KINDS)
-    found = {path.relative_to(FOLDER).as_posix(): path.read_bytes() for path in paths}
+    found = _sources() | {STYLE: b"".join(part.read_bytes() for part in style_parts())}
     digest = sha256()
     for path, content in found.items():
         digest.update(b"%b\0%d\0%b" % (path.encode(), len(content), content))
@@ -93,21 +96,37 @@ def dashboard() -> DashboardBuild:
     return DashboardBuild(name, {path: _file(path, found[path], name) for path in found})
 
 
+def _sources() -> dict[str, bytes]:
+    paths = sorted(path for path in FOLDER.rglob("*") if path.suffix in KINDS)
+    alone = (path for path in paths if path.parent != STYLES)
+    return {path.relative_to(FOLDER).as_posix(): path.read_bytes() for path in alone}
+
+
+def style_parts() -> list[Path]:
+    """The parts of the style sheet: what all views share, then each view in order of its name."""
+    return sorted(STYLES.iterdir(), key=lambda part: (part.name != "base.css", part.name))
+
+
 def _file(path: str, content: bytes, name: str) -> StaticFile:
     if path in PAGES:
         types = sorted(str(fact.__struct_config__.tag) for fact in FACTS)
         content = content.replace(BUILD, name.encode()).replace(EVENTS, " ".join(types).encode())
-    if path.endswith(".js"):
-        content = _COMMENT.sub(_only_lines, content)
+    if noise := _NOISE.get(Path(path).suffix):
+        content = noise.sub(_only_lines, content)
     return StaticFile(KINDS[Path(path).suffix], content, gzip.compress(content, mtime=0))
 
 
-_COMMENT: Final = re.compile(rb"^[ \t]*(?://[^\n]*|/\*\*(?s:.*?)\*/[ \t]*)$", re.MULTILINE)
-"""A comment with lines of its own. A line of a template literal never begins like one: a test."""
+_NOISE: Final = {
+    ".js": re.compile(
+        rb"^[ \t]*(?://[^\n]*|/\*\*(?s:.*?)\*/[ \t]*)$|[ \t]+// [^\n]*$|^[ \t]+", re.MULTILINE
+    ),
+    ".css": re.compile(rb"/\*(?s:.*?)\*/|^[ \t]+", re.MULTILINE),
+}
+"""Comments and indentation, by the kind of a file. No string of a module looks like one: a test."""
 
 
-def _only_lines(comment: re.Match[bytes]) -> bytes:
-    return b"\n" * comment[0].count(b"\n")
+def _only_lines(noise: re.Match[bytes]) -> bytes:
+    return b"\n" * noise[0].count(b"\n")
 
 
 def front(request: Request) -> Response:

@@ -10,6 +10,13 @@ export function h(tag, props = {}, ...children) {
   return element;
 }
 
+/** Create a button that calls `click`. Other props as for `h`. */
+export const pushButton = (text, click, props = {}) =>
+  h("button", { type: "button", text, on: { click }, ...props });
+
+/** Create a line for an error; `show` fills it. */
+export const errorLine = () => h("p", { class: "error", role: "alert", hidden: true });
+
 /** Create an SVG element. */
 export function svg(tag, props = {}, ...children) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -48,6 +55,12 @@ export function setHidden(node, hidden) {
   if (node.hidden !== hidden) node.hidden = hidden;
 }
 
+/** Show a text in a node, and hide the node where there is none. */
+export function show(node, text) {
+  setText(node, text || "");
+  setHidden(node, !text);
+}
+
 /** Reconcile the children of a node with a list of items, in order; elements are kept by key. An element that was
  *  moved to another parent meanwhile stays there. */
 export function keyed(parent, items, keyOf, make, update = () => {}) {
@@ -65,13 +78,4 @@ export function keyed(parent, items, keyOf, make, update = () => {}) {
   }
   for (const [key, element] of old) if (!now.has(key) && element.parentNode === parent) element.remove();
   parent.keyedChildren = now;
-}
-
-const build = document.querySelector("meta[name=build]").content;
-
-/** Load one of the dashboard's style sheets, once. */
-export function loadStyle(name) {
-  const href = `/web/${build}/${name}.css`;
-  if (document.querySelector(`link[href="${href}"]`)) return;
-  document.head.append(h("link", { rel: "stylesheet", href }));
 }

@@ -268,7 +268,7 @@ class Store {
     Object.assign(this, { settingsProblem, settingsWaiting });
     this.#askAgainAt(needs.changesAt);
     this.reader = state.role === "viewer";
-    document.documentElement.toggleAttribute("data-reader", this.reader); // style.css hides what acts
+    document.documentElement.toggleAttribute("data-reader", this.reader); // base.css hides what acts
     this.ready = true;
     if (state.whole) this.#replaceAll();
     for (const each of state.agents) this.agents.set(each.seat, each);

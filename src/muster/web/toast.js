@@ -1,6 +1,6 @@
 // Undo for some seconds: what was pressed, with a button and a key that take it back.
 
-import { h } from "./dom.js";
+import { h, pushButton } from "./dom.js";
 import * as keys from "./keys.js";
 
 const SHOWN_MS = 8000;
@@ -17,7 +17,7 @@ export function offerUndo(text, undo) {
     "div",
     { class: "toast", role: "status" },
     h("span", { text }),
-    h("button", { type: "button", text: "Undo (u)", on: { click: take } }),
+    pushButton("Undo (u)", take),
   );
   const end = keys.add("u", "Undo", take);
   const timer = setTimeout(() => close(), SHOWN_MS);

@@ -4,7 +4,7 @@ import { needsOf } from "../attention.js";
 import { look, meaning, paintBadge } from "../badge.js";
 import { evidenceText } from "../clock.js";
 import { costs, perMinute, spent, spentInFull } from "../costs.js";
-import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
+import { errorLine, h, keyed, pushButton, setAttribute, setHidden, setText, show } from "../dom.js";
 import { Part } from "../part.js";
 import { link } from "../router.js";
 import { controlsOf, press, runKey } from "../run.js";
@@ -40,15 +40,12 @@ class AgentCard extends Part {
       doing: h("p", { class: "doing" }),
       age: h("p", { class: "age" }),
       acts: h("div", { class: "acts", data: { acts: "" } }),
-      menu: h("button", {
-        type: "button",
+      menu: pushButton("⋯", () => this.openMenu(), {
         class: "menu-button",
         data: { acts: "" },
         tabindex: "-1",
-        text: "⋯",
         "aria-haspopup": "menu",
         "aria-expanded": "false",
-        on: { click: () => this.openMenu() },
       }),
       pick: h("input", {
         type: "checkbox",
@@ -57,7 +54,7 @@ class AgentCard extends Part {
         tabindex: "-1",
         on: { change: () => this.#pick() },
       }),
-      error: h("p", { class: "error", role: "alert", hidden: true }),
+      error: errorLine(),
     };
     this.setAttribute("role", "group");
     this.append(
@@ -166,12 +163,10 @@ class AgentCard extends Part {
       controlsOf(agent),
       ({ label }) => label,
       ({ label }) =>
-        h("button", {
-          type: "button",
+        pushButton("", (event) => this.#click(event, label), {
           class: "act",
           tabindex: "-1",
           "aria-label": `${label} ${agent.name}`,
-          on: { click: (event) => this.#click(event, label) },
         }),
       (button, { label, color }) => {
         const short = label.replace(" Agent", "");
@@ -181,8 +176,7 @@ class AgentCard extends Part {
       },
     );
     const failure = store.failed.get(runKey(agent));
-    setHidden(this.parts.error, !failure);
-    setText(this.parts.error, failure ?? "");
+    show(this.parts.error, failure);
   }
 
   /** The control may have changed since its button was painted: press what the label says, as it is now. */

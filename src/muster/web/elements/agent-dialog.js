@@ -2,7 +2,7 @@
 // validates every edit and shows it before it is written.
 
 import { get, patch, path, post, remove } from "../api.js";
-import { h, loadStyle, setHidden, setText } from "../dom.js";
+import { errorLine, h, pushButton, setHidden, setText, show } from "../dom.js";
 import { go } from "../router.js";
 import { commandLine } from "../words.js";
 import { AgentForm } from "./agent-form.js";
@@ -11,8 +11,6 @@ import { openDialog } from "./help.js";
 const PREVIEW_MS = 250;
 export const OWN_PROGRAM = "A program of my own";
 const COMMAND = { runtime: "command", label: OWN_PROGRAM, command: [], isFound: true };
-
-loadStyle("settings");
 
 /** Ask for a new agent: the program first, because the other fields depend on it. `wanted` is the label of
  *  the program that is chosen already. */
@@ -170,7 +168,7 @@ function tableOf(agent, table, version, dialog, renaming) {
 function outdated(agent, dialog) {
   const at = path`/api/agents/${agent.id}/restart`;
   const button = h("button", { type: "button", text: "Restart it now" });
-  const error = h("p", { class: "error", role: "alert" });
+  const error = errorLine();
   button.addEventListener("click", async () => {
     const restart = () => post(at, { now: true, note: "for its new settings" });
     if (await tried(button, error, restart)) dialog.close();
@@ -195,7 +193,7 @@ class Renaming {
       on: { input: () => this.onType() },
     });
     this.button = h("button", { text: "Rename" });
-    this.error = h("p", { class: "error", role: "alert" });
+    this.error = errorLine();
     this.node = this.#form();
   }
 
@@ -237,7 +235,7 @@ function removal(agent, dialog) {
   const ask = h("button", { type: "button", text: "Remove…" });
   const sure = h("button", { type: "button", "data-color": "red", text: `Remove ${agent.id}`, hidden: true });
   const effect = h("p", { role: "status" });
-  const error = h("p", { class: "error", role: "alert" });
+  const error = errorLine();
   ask.addEventListener("click", async () => {
     const shown = await tried(ask, error, () => remove(`${at}?preview=true`));
     if (!shown) return;
@@ -267,7 +265,7 @@ function retirement(agent, dialog) {
   const ask = h("button", { type: "button", text: "Retire…" });
   const sure = h("button", { type: "button", "data-color": "red", text: `Retire ${agent.id}`, hidden: true });
   const effect = h("p", { role: "status" });
-  const error = h("p", { class: "error", role: "alert" });
+  const error = errorLine();
   ask.addEventListener("click", () => {
     setText(
       effect,
@@ -295,11 +293,11 @@ function retirement(agent, dialog) {
 
 async function tried(button, error, call) {
   button.disabled = true;
-  setText(error, "");
+  show(error, "");
   try {
     return await call();
   } catch (problem) {
-    setText(error, problem.message);
+    show(error, problem.message);
     return null;
   } finally {
     button.disabled = false;
@@ -316,7 +314,7 @@ class Preview {
     this.edit = edit;
     this.version = null;
     this.toml = h("pre", { tabindex: "0", "aria-label": "Lines of muster.toml", hidden: true });
-    this.error = h("p", { class: "error", role: "alert" });
+    this.error = errorLine();
     this.node = h("div", { class: "preview" }, this.toml, this.error);
   }
 
@@ -333,7 +331,7 @@ class Preview {
       const { difference } = await call();
       if (asked !== this.#asked) return;
       this.form.clear();
-      setText(this.error, "");
+      show(this.error, "");
       this.#put(difference);
     } catch (problem) {
       if (asked !== this.#asked) return;
@@ -351,7 +349,7 @@ class Preview {
   }
 
   #fail(name, problem) {
-    setText(this.error, this.form.fail(name, problem) ? "" : problem.message);
+    show(this.error, this.form.fail(name, problem) ? "" : problem.message);
   }
 
   /** Write the edit; returns whether that was done. */
@@ -376,10 +374,4 @@ class Preview {
 
 /** The button that opens the dialog for a new agent. */
 export const addButton = (className = "") =>
-  h("button", {
-    type: "button",
-    class: className,
-    data: { acts: "" },
-    text: "Add an agent",
-    on: { click: () => showAddAgent() },
-  });
+  pushButton("Add an agent", () => showAddAgent(), { class: className, data: { acts: "" } });

@@ -101,12 +101,6 @@ function colour(text, seat) {
 const parts = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
 const dark = (hex) =>
   parts(hex).reduce((sum, part, index) => sum + part * [0.299, 0.587, 0.114][index], 0) < 110;
-const mix = (hex, by) =>
-  `#${parts(hex)
-    .map((part) =>
-      Math.min(255, Math.max(0, part + by))
-        .toString(16)
-        .padStart(2, "0"),
-    )
-    .join("")}`;
+const twoDigits = (part) => Math.min(255, Math.max(0, part)).toString(16).padStart(2, "0");
+const mix = (hex, by) => ["#", ...parts(hex).map((part) => twoDigits(part + by))].join("");
 const hash = (text) => [...text].reduce((sum, letter) => (sum * 31 + letter.codePointAt(0)) >>> 0, 7);

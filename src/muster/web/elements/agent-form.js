@@ -1,6 +1,6 @@
 // The form of an agent's settings: what its fields say as keys and values of its table in muster.toml, and their errors.
 
-import { h, setAttribute, setHidden, setText } from "../dom.js";
+import { h, setAttribute, setHidden, show } from "../dom.js";
 import { commandLine, words } from "../words.js";
 import { SECTIONS } from "./agent-fields.js";
 
@@ -161,7 +161,7 @@ function suggestions(input, { suggests }) {
 
 /** Show an error, also where its section is closed. */
 function mark({ input, error, row: line }, text) {
-  setText(error, text);
+  show(error, text);
   setAttribute(input, "aria-invalid", text ? "true" : null);
   if (text) line.closest("details")?.setAttribute("open", "");
 }

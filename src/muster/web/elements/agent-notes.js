@@ -1,7 +1,7 @@
 // The notes of an agent: what it is told in every life. A person reads, adds, edits and deletes them.
 
 import { get, path, post, put, remove } from "../api.js";
-import { h, setHidden, setText } from "../dom.js";
+import { errorLine, h, pushButton, setHidden, show } from "../dom.js";
 import { Part } from "../part.js";
 import { store } from "../store.js";
 
@@ -15,7 +15,7 @@ class AgentNotes extends Part {
       class: "muted",
       text: "No notes yet. The agent writes them with its tool remember.",
     });
-    this.error = h("p", { class: "error", role: "alert", hidden: true });
+    this.error = errorLine();
     this.box = h("textarea", { rows: "2", "aria-label": `New note for ${this.agent.id}` });
     const form = h(
       "form",
@@ -54,19 +54,13 @@ class AgentNotes extends Part {
       {},
       text,
       h("p", { class: "age", text: `${note.by} · ${new Date(note.at).toLocaleString()}` }),
-      h("button", {
-        type: "button",
-        text: "Save",
+      pushButton("Save", () => this.#try(put(`${this.#base}/${note.id}`, { text: text.value })), {
         data: { acts: "" },
         "aria-label": `Save note ${note.id}`,
-        on: { click: () => this.#try(put(`${this.#base}/${note.id}`, { text: text.value })) },
       }),
-      h("button", {
-        type: "button",
-        text: "Delete",
+      pushButton("Delete", () => this.#try(remove(`${this.#base}/${note.id}`)), {
         data: { acts: "" },
         "aria-label": `Delete note ${note.id}`,
-        on: { click: () => this.#try(remove(`${this.#base}/${note.id}`)) },
       }),
     );
   }
@@ -79,12 +73,11 @@ class AgentNotes extends Part {
   async #try(answer) {
     try {
       await answer;
-      setHidden(this.error, true);
+      show(this.error, "");
       await this.#load();
       return true;
     } catch (problem) {
-      setText(this.error, problem.message);
-      setHidden(this.error, false);
+      show(this.error, problem.message);
       return false;
     }
   }

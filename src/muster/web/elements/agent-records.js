@@ -2,7 +2,7 @@
 
 import { get, path, post } from "../api.js";
 import { timeOfDay } from "../clock.js";
-import { h } from "../dom.js";
+import { errorLine, h, pushButton, show } from "../dom.js";
 
 const PAGES = 5;
 
@@ -35,14 +35,13 @@ export const soul = (agent) =>
 
 /** A version of a soul: when, by whom, why, the lines that changed, and the button that chooses it. */
 function soulVersion(agent, element, version) {
-  const error = h("p", { class: "error", role: "alert", hidden: true });
+  const error = errorLine();
   const choose = async () => {
     try {
       await post(path`/api/agents/${agent.id}/soul/choose`, { version: version.number });
       element.replaceWith(soul(agent));
     } catch (problem) {
-      error.textContent = problem.message;
-      error.hidden = false;
+      show(error, problem.message);
     }
   };
   const mark = version.isCurrent ? "current" : version.lost ? "from another machine, lost the merge" : "";
@@ -52,9 +51,7 @@ function soulVersion(agent, element, version) {
     { class: "soul-version" },
     h("summary", { text: `Version ${version.number}: ${told.filter(Boolean).join(", ")}` }),
     h("pre", { text: version.difference || version.soul }),
-    version.isCurrent
-      ? ""
-      : h("button", { type: "button", text: "Use this version", data: { acts: "" }, on: { click: choose } }),
+    version.isCurrent ? "" : pushButton("Use this version", choose, { data: { acts: "" } }),
     error,
   );
   details.open = Boolean(version.lost);

@@ -3,7 +3,7 @@
 
 import { answer, answerAll, approvalKey, approvals, otherwise, permissions, wants } from "../approvals.js";
 import { later, needs } from "../attention.js";
-import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
+import { errorLine, h, keyed, pushButton, setAttribute, setHidden, setText, show } from "../dom.js";
 import { Part } from "../part.js";
 import { link } from "../router.js";
 import { store } from "../store.js";
@@ -68,16 +68,8 @@ class ApprovalList extends Part {
 
   #bar() {
     this.all = h("input", { type: "checkbox", on: { change: () => this.#pickAll() } });
-    this.allowAll = h("button", {
-      type: "button",
-      class: "allow",
-      on: { click: () => answerAll(this.#picked, true) },
-    });
-    this.denyAll = h("button", {
-      type: "button",
-      class: "deny",
-      on: { click: () => answerAll(this.#picked, false) },
-    });
+    this.allowAll = pushButton("", () => answerAll(this.#picked, true), { class: "allow" });
+    this.denyAll = pushButton("", () => answerAll(this.#picked, false), { class: "deny" });
     const all = h("label", {}, this.all, " All requests");
     return h(
       "p",
@@ -122,7 +114,7 @@ class ApprovalList extends Part {
     });
     row.pick = h("label", { class: "pick", hidden: true }, row.picked, " Select");
     row.deny = button("Deny", "deny", approval, () => answer(approval, false, row.note.value.trim()));
-    row.error = h("p", { class: "error", role: "alert", hidden: true });
+    row.error = errorLine();
     const parts = [
       face(store.agents.get(seat)),
       h(
@@ -166,13 +158,7 @@ class ApprovalList extends Part {
 const needOf = ({ id }) => needs().find(({ approval }) => approval === id);
 
 function button(label, kind, { agent, tool }, press) {
-  const found = h("button", {
-    type: "button",
-    class: kind,
-    text: label,
-    "aria-label": `${label} ${agent}: ${tool}`,
-    on: { click: press },
-  });
+  const found = pushButton(label, press, { class: kind, "aria-label": `${label} ${agent}: ${tool}` });
   return Object.assign(found, { label });
 }
 
@@ -210,8 +196,7 @@ function update(row, approval) {
     setAttribute(button, "aria-disabled", pending ? "true" : null);
     setText(button, pending?.label === button.label ? `${button.label} …` : button.label);
   }
-  setText(row.error, store.failed.get(key) ?? "");
-  setHidden(row.error, !store.failed.has(key));
+  show(row.error, store.failed.get(key));
 }
 
 customElements.define("approval-list", ApprovalList);

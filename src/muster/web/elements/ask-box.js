@@ -1,7 +1,7 @@
 // The form for a request. While the user types, it shows the agent that the router would choose.
 
 import { post } from "../api.js";
-import { h, setAttribute, setHidden, setText } from "../dom.js";
+import { errorLine, h, setAttribute, setHidden, setText, show } from "../dom.js";
 import { Part } from "../part.js";
 import { go } from "../router.js";
 import { store } from "../store.js";
@@ -29,7 +29,7 @@ class AskBox extends Part {
     );
     this.send = h("button", { class: "main", text: "Ask" });
     this.guess = h("p", { class: "guess muted", role: "status" });
-    this.error = h("p", { class: "error", role: "alert" });
+    this.error = errorLine();
     this.choices = h("div", { class: "choices", role: "group", "aria-label": "Which agent?", hidden: "" });
     this.form = h(
       "form",
@@ -68,7 +68,7 @@ class AskBox extends Part {
     const asking = store.pending.has(KEY);
     setText(this.send, asking ? "Asking …" : "Ask");
     setAttribute(this.send, "aria-disabled", asking ? "true" : null);
-    setText(this.error, store.failed.get(KEY) ?? "");
+    show(this.error, store.failed.get(KEY));
   }
 
   #typed(event) {

@@ -1,7 +1,7 @@
 // Entries of a channel's thread, made of events: messages, notices, and thin lines for changes of the turn.
 
 import { timeOfDay } from "../clock.js";
-import { h, setText } from "../dom.js";
+import { h, pushButton, setText } from "../dom.js";
 import { showMarkdown } from "../markdown.js";
 import { link } from "../router.js";
 import { store } from "../store.js";
@@ -126,13 +126,10 @@ function replyButton(event) {
     target.dispatchEvent(
       new CustomEvent("reply", { bubbles: true, detail: { seq: event.seq, ...words(event) } }),
     );
-  return h("button", {
-    type: "button",
+  return pushButton("Reply", reply, {
     class: "quiet reply",
     data: { acts: "" },
-    text: "Reply",
     "aria-label": `Reply to ${speaker}`,
-    on: { click: reply },
   });
 }
 
@@ -145,13 +142,7 @@ function copyButton(event) {
     setTimeout(() => setText(currentTarget, "Copy"), COPIED_MS);
   };
   if (!navigator.clipboard || !text) return null; // it is missing on plain HTTP outside of localhost
-  return h("button", {
-    type: "button",
-    class: "quiet reply",
-    text: "Copy",
-    "aria-label": `Copy the message of ${speaker}`,
-    on: { click: copy },
-  });
+  return pushButton("Copy", copy, { class: "quiet reply", "aria-label": `Copy the message of ${speaker}` });
 }
 
 /** A line above the messages that nobody has seen. */
@@ -167,13 +158,10 @@ export const newLine = (count) =>
 function quote(seq) {
   const show = ({ currentTarget }) =>
     currentTarget.dispatchEvent(new CustomEvent("jump", { bubbles: true, detail: { seq } }));
-  return h("button", {
-    type: "button",
+  return pushButton("↪ an earlier message", show, {
     class: "quote",
-    text: "↪ an earlier message",
     title: "Go to the original",
     data: { of: seq },
-    on: { click: show },
   });
 }
 
@@ -215,7 +203,7 @@ const note = (event, kind) =>
     h("span", { text: event.text }),
     time(event),
   );
-/** A thin line. Of plain turns in a row only the last is shown, and none before its own message: see channel.css. */
+/** A thin line. Of plain turns in a row only the last is shown, and none before its own message: see styles/channel.css. */
 const line = (event, text, kind = "") =>
   h("p", { class: `line ${kind}`.trim(), data: { seq: event.seq, day: dayOf(event) } }, h("span", { text }));
 

@@ -5,7 +5,7 @@
 
 import { get, patch, path, post, put, remove } from "../api.js";
 import { confirmed, isSelector, turn } from "../channels.js";
-import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
+import { errorLine, h, keyed, pushButton, setAttribute, setHidden, setText, show } from "../dom.js";
 import { Part } from "../part.js";
 import { link } from "../router.js";
 import { store } from "../store.js";
@@ -41,7 +41,7 @@ class ChannelMembers extends Part {
     );
     this.none = h("p", { class: "muted nobody", hidden: true });
     this.barred = h("ul", { class: "barred", "aria-label": "Removed agents" });
-    this.error = h("p", { class: "error", role: "alert" });
+    this.error = errorLine();
     this.replaceChildren(
       h("h2", { text: "Members" }),
       this.list,
@@ -75,7 +75,7 @@ class ChannelMembers extends Part {
     if (focused?.isConnected && document.activeElement !== focused) focused.focus(); // its row was moved
     this.#paintOthers(state);
     this.#paintBarred(state);
-    setText(this.error, store.failed.get(this.acting) ?? store.failed.get(`${this.acting}:timeout`) ?? "");
+    show(this.error, store.failed.get(this.acting) ?? store.failed.get(`${this.acting}:timeout`));
   }
 
   #ordered({ members }) {
@@ -124,14 +124,11 @@ class ChannelMembers extends Part {
           {},
           h("span", { class: "name", text: agent }),
           h("span", { class: "badge", text: "barred" }),
-          h("button", {
-            type: "button",
+          pushButton("Let it back in", () => this.#addMember(agent), {
             class: "quiet",
             data: { acts: "" },
-            text: "Let it back in",
             "aria-label": `Let ${agent} back in`,
             title: "A person removed this agent: it cannot join by itself",
-            on: { click: () => this.#addMember(agent) },
           }),
         ),
     );
@@ -152,21 +149,13 @@ class ChannelMembers extends Part {
       role: h("span", { class: "role", text: "selector", title: "Chooses the next speaker" }),
       unread: h("span", { class: "unread" }),
       claim: h("span", { class: "claim" }),
-      give: h("button", {
-        type: "button",
-        class: "quiet give",
-        data: { acts: "" },
-        on: { click: () => this.#give(agent) },
-      }),
-      more: h("button", {
-        type: "button",
+      give: pushButton("", () => this.#give(agent), { class: "quiet give", data: { acts: "" } }),
+      more: pushButton("⋯", () => this.#toggle(agent), {
         class: "quiet more",
         data: { acts: "" },
-        text: "⋯",
         title: "More",
         "aria-expanded": "false",
         "aria-label": `More about ${agent}`,
-        on: { click: () => this.#toggle(agent) },
       }),
     };
     const acts = this.#acts(agent);
@@ -194,8 +183,7 @@ class ChannelMembers extends Part {
 
   /** The less frequent actions of a row. */
   #acts(agent) {
-    const quiet = (text, label, run) =>
-      h("button", { type: "button", class: "quiet", text, "aria-label": label, on: { click: run } });
+    const quiet = (text, label, run) => pushButton(text, run, { class: "quiet", "aria-label": label });
     const hand = quiet("", "", () => this.#raise(agent));
     const up = quiet("↑ Earlier", `Move ${agent} up`, () => this.#moveBy(agent, -1));
     const down = quiet("↓ Later", `Move ${agent} down`, () => this.#moveBy(agent, 1));

@@ -3,7 +3,7 @@
 
 import { post } from "../api.js";
 import { confirmed } from "../channels.js";
-import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
+import { errorLine, h, keyed, pushButton, setAttribute, setHidden, setText, show } from "../dom.js";
 import { Part } from "../part.js";
 import { go, link } from "../router.js";
 import { store } from "../store.js";
@@ -29,7 +29,7 @@ class ChannelNew extends Part {
       h("a", { href: link(""), text: "how to begin" }),
       ".",
     );
-    this.error = h("p", { class: "error", role: "alert" });
+    this.error = errorLine();
     this.replaceChildren(
       h(
         "form",
@@ -53,7 +53,7 @@ class ChannelNew extends Part {
       this.agents,
       names,
       (name) => name,
-      (name) => h("button", { type: "button", on: { click: () => this.#toggle(name) } }),
+      (name) => pushButton("", () => this.#toggle(name)),
       (button, name) => {
         const place = this.#chosen.indexOf(name);
         setText(button, place < 0 ? name : `${place + 1}. ${name}`);
@@ -78,7 +78,7 @@ class ChannelNew extends Part {
     const created = await store.act("channel:new", "Creating", () =>
       confirmed(post("/api/channels", { channel, members: this.#chosen })),
     );
-    setText(this.error, store.failed.get("channel:new") ?? "");
+    show(this.error, store.failed.get("channel:new"));
     if (created) go("channel", channel);
   }
 }

@@ -2,7 +2,7 @@
 
 import { newKey, path, say, upload } from "../api.js";
 import { effectOf, MODES } from "../channels.js";
-import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
+import { errorLine, h, keyed, pushButton, setAttribute, setHidden, setText, show } from "../dom.js";
 import { Part } from "../part.js";
 import { store } from "../store.js";
 import { bytes, visible } from "../visible.js";
@@ -36,7 +36,7 @@ class ChannelPost extends Part {
     );
     this.does = h("span", { class: "muted does" });
     this.effect = h("p", { class: "muted effect", role: "status" });
-    this.error = h("p", { class: "error", role: "alert" });
+    this.error = errorLine();
     this.form = h(
       "form",
       {
@@ -69,12 +69,9 @@ class ChannelPost extends Part {
 
   #buildReply() {
     this.original = h("span");
-    const cancel = h("button", {
-      type: "button",
+    const cancel = pushButton("✕", () => this.replyTo(null), {
       class: "quiet",
-      text: "✕",
       "aria-label": "Do not reply",
-      on: { click: () => this.replyTo(null) },
     });
     this.reply = h("p", { class: "replying", hidden: true }, this.original, cancel);
     return this.reply;
@@ -88,11 +85,8 @@ class ChannelPost extends Part {
       "aria-label": "Files to attach",
       on: { change: () => this.#pick() },
     });
-    this.attach = h("button", {
-      type: "button",
-      text: "Attach",
+    this.attach = pushButton("Attach", () => this.picker.click(), {
       title: `Attach files, up to ${FILE_LIMIT} each; or drop them here, or paste them`,
-      on: { click: () => this.picker.click() },
     });
     this.list = h("ul", { class: "files", "aria-label": "Attached files", hidden: true });
     return h("div", {}, this.list, this.picker);
@@ -126,7 +120,7 @@ class ChannelPost extends Part {
     this.send.dataset.mode = busy ? mode : "";
     setAttribute(this.send, "aria-disabled", sending ? "true" : null);
     setText(this.does, said(state, mode));
-    setText(this.error, store.failed.get(this.postKey) ?? "");
+    show(this.error, store.failed.get(this.postKey));
     setHidden(this.form, state.archived);
   }
 
@@ -246,12 +240,9 @@ class ChannelPost extends Part {
           {},
           h("span", { text: visible(entry.name, 80) }),
           h("span", { class: "age" }),
-          h("button", {
-            type: "button",
+          pushButton("✕", () => this.#forget(entry), {
             class: "quiet",
-            text: "✕",
             "aria-label": `Remove ${visible(entry.name, 80)}`,
-            on: { click: () => this.#forget(entry) },
           }),
         ),
       (item, entry) => {

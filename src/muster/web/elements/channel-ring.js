@@ -11,7 +11,7 @@ import {
   timeLeft,
   turn,
 } from "../channels.js";
-import { h, keyed, setAttribute, setHidden, setText, svg } from "../dom.js";
+import { errorLine, h, keyed, pushButton, setAttribute, setHidden, setText, show, svg } from "../dom.js";
 import { Part } from "../part.js";
 import { store } from "../store.js";
 import { face } from "./agent-face.js";
@@ -32,7 +32,7 @@ class ChannelRing extends Part {
     this.next = h("p", { class: "upcoming" });
     this.why = h("p", { class: "wait" });
     this.progress = h("ul", { class: "progress muted" });
-    this.error = h("p", { class: "error", role: "alert" });
+    this.error = errorLine();
     this.acts = {
       pass: button("Pass the turn", "Ends the turn and gives it to the next member", () =>
         turn(this.channel, "pass", "Passing the turn", {
@@ -88,7 +88,7 @@ class ChannelRing extends Part {
     setHidden(this.acts.resume, !state.waiting || state.waiting.approval); // the approval's answer resumes it
     setHidden(this.acts.take, !state.holder);
     for (const each of Object.values(this.acts)) setAttribute(each, "aria-disabled", pending ? "true" : null);
-    setText(this.error, store.failed.get(`turn:${this.channel}`) ?? "");
+    show(this.error, store.failed.get(`turn:${this.channel}`));
     this.#paintTime(pending);
   }
 
@@ -148,14 +148,7 @@ class ChannelRing extends Part {
   }
 }
 
-function button(label, title, run) {
-  return h("button", { type: "button", text: label, title, on: { click: () => run() } });
-}
-
-function show(node, text) {
-  setText(node, text || "");
-  setHidden(node, !text);
-}
+const button = (label, title, run) => pushButton(label, run, { title });
 
 /** The reason of a wait, and what ends it. */
 function waitInWords(waiting) {

@@ -2,7 +2,7 @@
 
 import { patch, path } from "../api.js";
 import { confirmed, MODES } from "../channels.js";
-import { h, keyed, setAttribute, setText } from "../dom.js";
+import { errorLine, h, keyed, setAttribute, show } from "../dom.js";
 import { Part } from "../part.js";
 import { store } from "../store.js";
 
@@ -95,7 +95,7 @@ class ChannelRules extends Part {
   start() {
     this.classList.add("panel");
     this.inputs = new Map();
-    this.error = h("p", { class: "error", role: "alert" });
+    this.error = errorLine();
     this.replaceChildren(
       h(
         "details",
@@ -147,7 +147,7 @@ class ChannelRules extends Part {
       if (document.activeElement !== input || input.type === "checkbox") put(input, channel.config[rule]);
     }
     const failed = [...this.inputs.keys()].map((rule) => store.failed.get(this.#acting(rule)));
-    setText(this.error, failed.find(Boolean) ?? "");
+    show(this.error, failed.find(Boolean));
   }
 
   /** The members, and the named selector where it is none yet. */

@@ -5,7 +5,7 @@
 // replaced by its message.
 
 import { get } from "../api.js";
-import { h, setHidden, setText } from "../dom.js";
+import { h, pushButton, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
 import { see } from "../seen.js";
 import { store } from "../store.js";
@@ -49,11 +49,9 @@ class ChannelThread extends Part {
       this.writing,
     );
     this.empty = h("p", { class: "muted", text: "No messages yet.", hidden: true });
-    this.news = h("button", {
-      type: "button",
+    this.news = pushButton("", () => (this.#live ? this.#toEnd() : this.#open()), {
       class: "news",
       hidden: true,
-      on: { click: () => (this.#live ? this.#toEnd() : this.#open()) },
     });
     this.replaceChildren(this.empty, this.log, this.news);
     this.listen((events) => this.#hear(events));

@@ -3,7 +3,7 @@
 import { get, newKey, path, say } from "../api.js";
 import { look } from "../badge.js";
 import { timeOfDay } from "../clock.js";
-import { h, keyed, setHidden, setText } from "../dom.js";
+import { errorLine, h, keyed, pushButton, setHidden, setText, show } from "../dom.js";
 import { showMarkdown } from "../markdown.js";
 import { Part } from "../part.js";
 import { see } from "../seen.js";
@@ -26,22 +26,11 @@ class ChatThread extends Part {
   start() {
     this.messages = [];
     this.older = []; // pages before the newest one, as far as somebody asked for them
-    this.more = h("button", {
-      type: "button",
-      class: "older",
-      text: "Older messages",
-      hidden: true,
-      on: { click: () => this.#loadOlder() },
-    });
+    this.more = pushButton("Older messages", () => this.#loadOlder(), { class: "older", hidden: true });
     this.log = h("div", { class: "log", role: "log", "aria-label": "Messages", tabindex: "0" });
-    this.fresh = h("button", {
-      type: "button",
-      class: "fresh",
-      hidden: true,
-      on: { click: () => this.#toBottom() },
-    });
+    this.fresh = pushButton("", () => this.#toBottom(), { class: "fresh", hidden: true });
     this.hint = h("p", { class: "muted", hidden: true });
-    this.error = h("p", { class: "error", role: "alert", hidden: true });
+    this.error = errorLine();
     this.box = h("textarea", {
       rows: "2",
       "aria-label": `Message to ${this.agent.id}`,
@@ -215,8 +204,7 @@ class ChatThread extends Part {
     const pending = store.pending.has(this.#key);
     setText(this.button, pending ? "Sending …" : "Send");
     this.button.setAttribute("aria-disabled", String(pending));
-    setText(this.error, store.failed.get(this.#key) ?? "");
-    setHidden(this.error, !store.failed.has(this.#key));
+    show(this.error, store.failed.get(this.#key));
     const away = this.agent && ["sleeping", "unknown"].includes(look(this.agent));
     setHidden(this.hint, !away);
     const word = this.agent?.badge.status.toLowerCase();

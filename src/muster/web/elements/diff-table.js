@@ -1,6 +1,6 @@
 // The diff of one file: side by side where there is room, else as one column. Text of agents, inserted as text.
 
-import { h } from "../dom.js";
+import { h, pushButton } from "../dom.js";
 import { everyLine, visible } from "../visible.js";
 
 const SIGNS = { added: "+", gone: "−", same: " " };
@@ -80,13 +80,10 @@ function single(line, ask) {
 
 function number(line, ask) {
   if (line === undefined || !ask) return h("td", { class: "number", text: line ?? "" });
-  const button = h("button", {
-    type: "button",
+  const button = pushButton(String(line), () => ask(line), {
     class: "quiet",
-    text: String(line),
     title: "Ask for a change of this line",
     "aria-label": `Ask for a change of line ${line}`,
-    on: { click: () => ask(line) },
   });
   return h("td", { class: "number" }, button);
 }

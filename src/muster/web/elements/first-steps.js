@@ -2,7 +2,7 @@
 // the server says which programs it has found, and what each template would run.
 
 import { get, post } from "../api.js";
-import { h, setHidden, setText } from "../dom.js";
+import { errorLine, h, pushButton, show } from "../dom.js";
 import { Part } from "../part.js";
 import { go } from "../router.js";
 import { store } from "../store.js";
@@ -14,7 +14,7 @@ class FirstSteps extends Part {
     if (this.childElementCount) return;
     this.programs = h("div", { class: "offers" });
     this.templates = h("div", { class: "offers" }, h("p", { class: "muted", text: "Looking…" }));
-    this.error = h("p", { class: "error", role: "alert", hidden: true });
+    this.error = errorLine();
     this.append(
       h("h2", { text: "No agents yet" }),
       h("p", { text: "An agent is a program that muster runs, or one that connects by itself." }),
@@ -65,11 +65,7 @@ class FirstSteps extends Part {
   #template(template) {
     const { name, about, agents } = template;
     const runs = [...new Set(agents.map((agent) => agent.runs))].join(", ");
-    const button = h("button", {
-      type: "button",
-      text: `Start ${name}`,
-      on: { click: () => this.#begin(template, button) },
-    });
+    const button = pushButton(`Start ${name}`, () => this.#begin(template, button));
     return h(
       "div",
       { class: "template" },
@@ -88,13 +84,12 @@ class FirstSteps extends Part {
 
   async #begin({ name, channels }, button) {
     button.disabled = true;
-    setHidden(this.error, true);
+    show(this.error, "");
     try {
       await post("/api/settings/template", { name });
       if (channels.length) go("channel", channels[0]); // where the first message is written
     } catch (problem) {
-      setText(this.error, problem.message);
-      setHidden(this.error, false);
+      show(this.error, problem.message);
       button.disabled = false;
     }
   }

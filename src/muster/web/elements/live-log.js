@@ -1,7 +1,7 @@
 // The log in sentences, newest first, updated live. Filters by type, agent and channel run on the server.
 
 import { get } from "../api.js";
-import { h, keyed, setHidden, setText } from "../dom.js";
+import { h, keyed, pushButton, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
 import { store } from "../store.js";
 import { openDialog } from "./help.js";
@@ -66,11 +66,7 @@ class LiveLog extends Part {
       "aria-label": "Filter by text",
       on: { input: () => this.#search() },
     });
-    this.pause = h("button", {
-      type: "button",
-      "aria-pressed": "false",
-      on: { click: () => this.#hold(!this.held) },
-    });
+    this.pause = pushButton("", () => this.#hold(!this.held), { "aria-pressed": "false" });
     this.list = h("ul", { class: "lines", tabindex: "0", "aria-label": "Events, newest first" });
     this.empty = h("p", { class: "muted", text: "No matching events.", hidden: true });
     this.told = h("p", { class: "muted", role: "status", hidden: true });
@@ -235,13 +231,10 @@ class LiveLog extends Part {
     return h(
       "li",
       { data: { edge: EDGES[type] ?? "", seq } },
-      h("button", {
-        type: "button",
+      pushButton(seq, choose, {
         class: "quiet seq",
-        text: seq,
         title: `${type}: show the team at this event`,
         "aria-label": `Event ${seq}: show the team at this event`,
-        on: { click: choose },
       }),
       h("time", {
         class: "age",
@@ -250,13 +243,7 @@ class LiveLog extends Part {
         title: new Date(ts).toLocaleString(),
       }),
       h("span", { class: "says", text: says }),
-      h("button", {
-        type: "button",
-        class: "quiet",
-        text: "why",
-        "aria-label": `Why event ${seq} happened`,
-        on: { click: () => tellWhy(seq) },
-      }),
+      pushButton("why", () => tellWhy(seq), { class: "quiet", "aria-label": `Why event ${seq} happened` }),
     );
   }
 }

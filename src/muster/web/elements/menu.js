@@ -1,6 +1,6 @@
 // A menu of a button: a popover with one button for each item. Arrow keys move, Enter presses, Escape closes.
 
-import { h } from "../dom.js";
+import { h, pushButton } from "../dom.js";
 
 const MARGIN = 8;
 
@@ -10,13 +10,10 @@ export function openMenu(opener, label, items) {
     "div",
     { class: "menu", role: "menu", "aria-label": label, popover: "auto" },
     items.map(({ label: text, color, run }) =>
-      h("button", {
-        type: "button",
+      pushButton(text, () => choose(menu, opener, run), {
         role: "menuitem",
         tabindex: "-1",
-        text,
         data: { color: color ?? "" },
-        on: { click: () => choose(menu, opener, run) },
       }),
     ),
   );

@@ -4,7 +4,7 @@ import "./approval-list.js";
 import { newKey } from "../api.js";
 import { about, answer, done, goOn, later, needKey, needs, reason, undo, undoable } from "../attention.js";
 import { secondsSince, span } from "../clock.js";
-import { h, keyed, setHidden, setText } from "../dom.js";
+import { errorLine, h, keyed, pushButton, setHidden, setText, show } from "../dom.js";
 import { Part } from "../part.js";
 import { go, link } from "../router.js";
 import { controlsOf, press } from "../run.js";
@@ -97,7 +97,7 @@ class NeedsList extends Part {
     const row = h("li", { tabindex: "-1", data: { kind: need.kind }, "aria-label": `${name} ${need.what}` });
     row.why = h("span", { class: "why" });
     row.age = h("span", { class: "age" });
-    row.error = h("p", { class: "error", role: "alert", hidden: true });
+    row.error = errorLine();
     const agent = store.agents.get(need.seat);
     const where = need.channel && place[0] !== "channel" ? ` in #${need.channel}` : "";
     row.form = ANSWERED.has(need.kind) ? this.#form(row, need, name) : null;
@@ -155,8 +155,7 @@ class NeedsList extends Part {
     setText(row.why, visible(reason(need), WHY_CHARS));
     setText(row.age, need.since ? `for ${span(secondsSince(need.since))}` : "");
     const failed = store.failed.get(needKey(need));
-    setText(row.error, failed ?? "");
-    setHidden(row.error, !failed);
+    show(row.error, failed);
   }
 
   #paintUndo() {
@@ -168,7 +167,7 @@ class NeedsList extends Part {
     const how = label === "Done" ? "Done" : "Put off for an hour";
     this.undone.replaceChildren(
       h("span", { text: `${how}: ${about(need).name} ${need.what}. ` }),
-      h("button", { type: "button", class: "quiet", text: "Undo (u)", on: { click: () => this.#undo() } }),
+      pushButton("Undo (u)", () => this.#undo(), { class: "quiet" }),
     );
   }
 }
@@ -187,13 +186,10 @@ function again({ seat }) {
 }
 
 function act(kind, label, name, press) {
-  return h("button", {
-    type: "button",
+  return pushButton(label, press, {
     data: { acts: "" },
     class: kind.includes("button") ? kind : `quiet ${kind}`,
-    text: label,
     "aria-label": name,
-    on: { click: press },
   });
 }
 

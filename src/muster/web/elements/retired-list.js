@@ -2,7 +2,7 @@
 // are none.
 
 import { get, path, post } from "../api.js";
-import { h, keyed, setHidden, setText } from "../dom.js";
+import { errorLine, h, keyed, pushButton, setHidden, setText, show } from "../dom.js";
 import { Part } from "../part.js";
 import { soul, transcript } from "./agent-records.js";
 import "./tab-set.js";
@@ -13,7 +13,7 @@ class RetiredList extends Part {
   start() {
     this.summary = h("summary");
     this.list = h("ul");
-    this.error = h("p", { class: "error", role: "alert", hidden: true });
+    this.error = errorLine();
     this.replaceChildren(h("details", {}, this.summary, this.list, this.error));
     setHidden(this, true);
     this.listen((events) => events.some(({ type }) => TYPES.has(type)) && this.#load());
@@ -40,12 +40,9 @@ class RetiredList extends Part {
 
   #row({ name, seat }) {
     const id = `agent-identity:${seat}`; // the name may be another agent's by now
-    const button = h("button", {
-      type: "button",
-      text: "Bring back",
+    const button = pushButton("Bring back", () => this.#restore(button, id), {
       data: { acts: "" },
       "aria-label": `Bring back ${name}`,
-      on: { click: () => this.#restore(button, id) },
     });
     const details = h("details", {}, h("summary", {}, h("bdi", { text: name }), ` seat ${seat}`));
     details.addEventListener("toggle", () => details.childElementCount > 1 || details.append(records(id)));
@@ -54,13 +51,12 @@ class RetiredList extends Part {
 
   async #restore(button, id) {
     button.disabled = true;
-    setHidden(this.error, true);
+    show(this.error, "");
     try {
       await post(path`/api/agents/${id}/restore`);
     } catch (problem) {
       button.disabled = false;
-      setText(this.error, problem.message);
-      setHidden(this.error, false);
+      show(this.error, problem.message);
     }
   }
 }

@@ -1,6 +1,6 @@
 // How the agents are shown: a filter, the order within a group, and cards or a list. The browser remembers the last two.
 
-import { h, setAttribute, setHidden } from "../dom.js";
+import { h, pushButton, setAttribute, setHidden } from "../dom.js";
 import { Part } from "../part.js";
 import { MANY, SORTS } from "../roster.js";
 import { store } from "../store.js";
@@ -29,9 +29,7 @@ class RosterTools extends Part {
       Object.entries(SORTS).map(([value, { label }]) => h("option", { value, text: label })),
     );
     this.order.value = this.sort;
-    this.shapes ??= SHAPES.map(({ shape, label }) =>
-      h("button", { type: "button", text: label, on: { click: () => this.#keep("shape", shape) } }),
-    );
+    this.shapes ??= SHAPES.map(({ shape, label }) => pushButton(label, () => this.#keep("shape", shape)));
     this.replaceChildren(
       this.words,
       this.order,

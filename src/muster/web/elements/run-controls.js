@@ -1,6 +1,6 @@
 // The controls of an agent on its page: the main ones first, then the further ones. The only place for them there.
 
-import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
+import { errorLine, h, keyed, pushButton, setAttribute, setText, show } from "../dom.js";
 import { Part } from "../part.js";
 import { allControlsOf, controlsOf, press, runKey } from "../run.js";
 import { store } from "../store.js";
@@ -8,7 +8,7 @@ import { store } from "../store.js";
 class RunControls extends Part {
   start() {
     this.buttons = h("div", { class: "buttons" });
-    this.error = h("p", { class: "error", role: "alert", hidden: true });
+    this.error = errorLine();
     this.replaceChildren(this.buttons, this.error);
     this.watch([`agent:${this.seat}`, "pending"], () => this.#paint());
   }
@@ -31,15 +31,14 @@ class RunControls extends Part {
       this.buttons,
       allControlsOf(agent),
       ({ label }) => label,
-      ({ label }) => h("button", { type: "button", on: { click: () => this.#click(label) } }),
+      ({ label }) => pushButton("", () => this.#click(label)),
       (button, { label, color }) => {
         button.dataset.color = color;
         setAttribute(button, "aria-disabled", pending ? "true" : null);
         setText(button, pending?.label === label ? `${label} …` : label);
       },
     );
-    setHidden(this.error, !store.failed.has(runKey(agent)));
-    setText(this.error, store.failed.get(runKey(agent)) ?? "");
+    show(this.error, store.failed.get(runKey(agent)));
   }
 
   /** The control may have changed since its button was painted: press what the label says, as it is now. */

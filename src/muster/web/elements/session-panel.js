@@ -1,7 +1,7 @@
 // The delegation session: mode, folder and agents, and the forms that open and close it.
 
 import { post, remove } from "../api.js";
-import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
+import { errorLine, h, keyed, pushButton, setAttribute, setHidden, setText, show } from "../dom.js";
 import { Part } from "../part.js";
 import { store } from "../store.js";
 import { act, MODES, talks } from "../talks.js";
@@ -17,16 +17,10 @@ class SessionPanel extends Part {
     this.mode = h("p", { class: "mode" }, this.modeName, " ", this.modeSays);
     this.path = h("p", { class: "path muted" });
     this.agents = h("ul", { class: "chips" });
-    this.end = h("button", {
-      type: "button",
-      class: "quiet",
-      data: { acts: "" },
-      text: "Close the session",
-      on: { click: () => this.#close() },
-    });
+    this.end = pushButton("Close the session", () => this.#close(), { class: "quiet", data: { acts: "" } });
     this.open = h("div", { hidden: true }, this.mode, this.path, this.agents, this.end);
     this.form = this.#form();
-    this.error = h("p", { class: "error", role: "alert" });
+    this.error = errorLine();
     this.warnings = h("p", { class: "muted" });
     this.replaceChildren(h("h2", { text: "Session" }), this.open, this.form, this.warnings, this.error);
     this.watch(["talks", "pending"], () => this.#paint());
@@ -84,7 +78,7 @@ class SessionPanel extends Part {
       setAttribute(button, "aria-disabled", pending ? "true" : null);
     setText(this.begin, pending ? `${pending.label} …` : "Open a session");
     setText(this.end, pending ? `${pending.label} …` : "Close the session");
-    setText(this.error, store.failed.get(KEY) ?? "");
+    show(this.error, store.failed.get(KEY));
   }
 
   async #open(event) {

@@ -2,7 +2,7 @@
 
 import { moment, span } from "../clock.js";
 import { dollars } from "../costs.js";
-import { h, setHidden, svg } from "../dom.js";
+import { h, pushButton, setHidden, svg } from "../dom.js";
 import { digest, read } from "../looks.js";
 import { Part } from "../part.js";
 import { link } from "../router.js";
@@ -24,18 +24,14 @@ class SincePanel extends Part {
     this.shown = digest;
     if (!digest) return this.replaceChildren();
     const rows = digest.entries.map(row);
-    const more = h("button", {
-      type: "button",
-      class: "quiet",
-      text: `Show all ${rows.length}`,
-      hidden: rows.length <= SHOWN,
-      on: {
-        click: () => {
-          for (const each of rows) each.hidden = false;
-          more.remove();
-        },
+    const more = pushButton(
+      `Show all ${rows.length}`,
+      () => {
+        for (const each of rows) each.hidden = false;
+        more.remove();
       },
-    });
+      { class: "quiet", hidden: rows.length <= SHOWN },
+    );
     for (const each of rows.slice(SHOWN)) each.hidden = true;
     this.replaceChildren(
       h(
@@ -47,7 +43,7 @@ class SincePanel extends Part {
         curve(digest.curve),
         h("span", { class: "space" }),
         more,
-        h("button", { type: "button", class: "button", text: "Mark as read", on: { click: read } }),
+        pushButton("Mark as read", read, { class: "button" }),
       ),
       h("ul", { "aria-labelledby": "since" }, rows),
       talked(digest),

@@ -1,6 +1,6 @@
 // Tabs. A panel is built each time its tab is chosen.
 
-import { h, setAttribute } from "../dom.js";
+import { h, pushButton, setAttribute } from "../dom.js";
 
 class TabSet extends HTMLElement {
   tabs = []; // {name, make}
@@ -12,9 +12,7 @@ class TabSet extends HTMLElement {
     const list = h(
       "div",
       { role: "tablist", on: { keydown: (event) => this.#move(event) } },
-      this.tabs.map((tab, index) =>
-        h("button", { type: "button", role: "tab", text: tab.name, on: { click: () => this.#press(index) } }),
-      ),
+      this.tabs.map((tab, index) => pushButton(tab.name, () => this.#press(index), { role: "tab" })),
     );
     this.append(list, this.panel);
     this.buttons = [...list.children];

@@ -1,7 +1,7 @@
 // The result of a task, before everything that led to it: the answer or the reason of a failure. A task that goes on
 // can be cancelled; one that is over can be run again, and its agent asked for more.
 
-import { h, setAttribute, setHidden, setText } from "../dom.js";
+import { errorLine, h, pushButton, setAttribute, setHidden, setText, show } from "../dom.js";
 import { showMarkdown } from "../markdown.js";
 import { Part } from "../part.js";
 import { link } from "../router.js";
@@ -31,7 +31,7 @@ class TalkAnswer extends Part {
       this.more,
       h("button", { text: "Continue" }),
     );
-    this.error = h("p", { class: "error", role: "alert" });
+    this.error = errorLine();
     this.replaceChildren(
       h("h2", { text: "Answer" }),
       this.request,
@@ -63,7 +63,7 @@ class TalkAnswer extends Part {
     press(this.cancel, cancelKey(talk), "Cancel the task");
     press(this.again, againKey(talk), "Run again");
     const keys = [cancelKey(talk), againKey(talk), goOnKey(talk)];
-    setText(this.error, keys.map((key) => store.failed.get(key)).find(Boolean) ?? "");
+    show(this.error, keys.map((key) => store.failed.get(key)).find(Boolean));
   }
 
   #paintWork(talk) {
@@ -86,7 +86,7 @@ class TalkAnswer extends Part {
   }
 }
 
-const button = (text, click) => h("button", { type: "button", data: { acts: "" }, text, on: { click } });
+const button = (text, click) => pushButton(text, click, { data: { acts: "" } });
 
 /** A button while its request is under way. */
 function press(element, key, text) {

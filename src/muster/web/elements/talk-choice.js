@@ -1,7 +1,7 @@
 // The correction of a route: a person says which agent a request was for, and routing remembers it.
 
 import { post } from "../api.js";
-import { h, setAttribute, setHidden, setText } from "../dom.js";
+import { errorLine, h, setAttribute, setHidden, setText, show } from "../dom.js";
 import { Part } from "../part.js";
 import { store } from "../store.js";
 import { act, talks } from "../talks.js";
@@ -14,7 +14,7 @@ class TalkChoice extends Part {
     this.agent = h("select", { "aria-label": "The right agent" });
     this.send = h("button", { text: "Remember" });
     this.said = h("p", { class: "muted", role: "status" });
-    this.error = h("p", { class: "error", role: "alert" });
+    this.error = errorLine();
     this.form = h(
       "form",
       { class: "row", on: { submit: (event) => this.#remember(event) } },
@@ -40,7 +40,7 @@ class TalkChoice extends Part {
       this.agent.value = names.includes(chosen) ? chosen : "MAIN";
     }
     setAttribute(this.send, "aria-disabled", store.pending.has(this.pendingKey) ? "true" : null);
-    setText(this.error, store.failed.get(this.pendingKey) ?? "");
+    show(this.error, store.failed.get(this.pendingKey));
   }
 
   async #remember(event) {

@@ -1,7 +1,7 @@
 // The files of a conversation, with a preview of text and pictures.
 
 import { get, path } from "../api.js";
-import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
+import { h, keyed, pushButton, setAttribute, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
 import { talks } from "../talks.js";
 import { bytes, visible } from "../visible.js";
@@ -35,12 +35,9 @@ class TalkFiles extends Part {
 
   #row(file) {
     const row = h("li");
-    row.button = h("button", {
-      type: "button",
+    row.button = pushButton(visible(file.path), () => this.#toggle(file.path, row.button), {
       class: "file",
-      text: visible(file.path),
       "aria-expanded": "false",
-      on: { click: () => this.#toggle(file.path, row.button) },
     });
     row.about = h("span", { class: "muted" });
     row.mark = h("span", { class: "badge" });

@@ -1,13 +1,11 @@
 // What the agent of a task does while it works on it: its tool calls, live.
 
 import "./agent-work.js";
-import { h, loadStyle, setHidden } from "../dom.js";
+import { h, setHidden } from "../dom.js";
 import { Part } from "../part.js";
 import { store } from "../store.js";
 import { talks } from "../talks.js";
 import { workerOf } from "../tasks.js";
-
-loadStyle("agent");
 
 class TalkWork extends Part {
   start() {

@@ -2,7 +2,7 @@
 
 import { secondsSince, span } from "../clock.js";
 import { costs, spent } from "../costs.js";
-import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
+import { errorLine, h, keyed, pushButton, setAttribute, setHidden, setText, show } from "../dom.js";
 import { Part } from "../part.js";
 import { link } from "../router.js";
 import { store } from "../store.js";
@@ -41,7 +41,7 @@ class TaskBoard extends Part {
       localStorage.setItem(SHAPE, shape);
       this.#paint();
     };
-    return h("button", { type: "button", data: { shape }, text, on: { click: choose } });
+    return pushButton(text, choose, { data: { shape } });
   }
 
   #paint() {
@@ -110,7 +110,7 @@ function card(talk) {
   item.doing = h("p", { class: "doing", hidden: true });
   item.state = h("span", { class: "tone" });
   item.button = h("button", { type: "button", class: "quiet", data: { acts: "" } });
-  item.error = h("p", { class: "error", role: "alert", hidden: true });
+  item.error = errorLine();
   item.append(
     h("p", { class: "title" }, item.link),
     item.doing,
@@ -155,8 +155,7 @@ function paintButton(item, talk) {
   setAttribute(item.button, "aria-label", `${isOpen ? "Cancel" : "Run again"}: ${name}`);
   setAttribute(item.button, "aria-disabled", pending ? "true" : null);
   setHidden(item.button, !isOpen && !canAsk());
-  setText(item.error, store.failed.get(key) ?? "");
-  setHidden(item.error, !store.failed.has(key));
+  show(item.error, store.failed.get(key));
 }
 
 function lasted({ startedAt, endedAt }) {

@@ -2,7 +2,7 @@
 // first where WAKE would start agents that a person or a limit has stopped.
 
 import { post } from "../api.js";
-import { h, setHidden, setText } from "../dom.js";
+import { errorLine, h, pushButton, setHidden, setText, show } from "../dom.js";
 import { Part } from "../part.js";
 import { namesOf } from "../several.js";
 import { store } from "../store.js";
@@ -20,8 +20,8 @@ class TeamButton extends Part {
   waking = null; // seats this tab is waking, or null
 
   start() {
-    this.button ??= h("button", { type: "button", class: "main", on: { click: () => this.#press() } });
-    this.error ??= h("p", { class: "error", role: "alert" });
+    this.button ??= pushButton("", () => this.#press(), { class: "main" });
+    this.error ??= errorLine();
     this.replaceChildren(this.button, this.error);
     this.watch(["team", "pending"], () => this.#paint());
     this.actKey("w", "SUMMON or WAKE", () => this.button.click());
@@ -97,8 +97,7 @@ class TeamButton extends Part {
     setText(this.button, busy ? "WAKING..." : (store.button ?? ""));
     this.button.title = HINTS[store.button] ?? "";
     this.button.disabled = busy;
-    setText(this.error, store.failed.get(KEY) ?? "");
-    setHidden(this.error, !store.failed.has(KEY));
+    show(this.error, store.failed.get(KEY));
   }
 }
 

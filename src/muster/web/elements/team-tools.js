@@ -1,6 +1,6 @@
 // The tools above the agents: a filter by group, a selection, and Start, Stop, Restart for what is shown or selected.
 
-import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
+import { h, keyed, pushButton, setAttribute, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
 import { ask, fit, namesOf } from "../several.js";
 import { store } from "../store.js";
@@ -38,19 +38,8 @@ class TeamTools extends Part {
 
   start() {
     this.groups = h("div", { class: "chips", role: "group", "aria-label": "Groups" });
-    this.select = h("button", {
-      type: "button",
-      class: "quiet",
-      data: { acts: "" },
-      on: { click: () => this.#toggleSelecting() },
-    });
-    this.all = h("button", {
-      type: "button",
-      class: "quiet",
-      data: { acts: "" },
-      text: "Select all",
-      on: { click: () => this.#selectAll() },
-    });
+    this.select = pushButton("", () => this.#toggleSelecting(), { class: "quiet", data: { acts: "" } });
+    this.all = pushButton("Select all", () => this.#selectAll(), { class: "quiet", data: { acts: "" } });
     this.acts = h("div", { class: "several", role: "group", data: { acts: "" } });
     this.told = h("p", { class: "muted", role: "status" });
     this.replaceChildren(this.groups, this.acts, this.select, this.all, this.told);
@@ -79,7 +68,7 @@ class TeamTools extends Part {
       this.groups,
       chips,
       (group) => group ?? "",
-      (group) => h("button", { type: "button", class: "chip", on: { click: () => this.#choose(group) } }),
+      (group) => pushButton("", () => this.#choose(group), { class: "chip" }),
       (chip, group) => {
         const count = store.shown.filter(({ groups }) => group === null || groups.includes(group)).length;
         setText(chip, `${group === null ? "All" : visible(group)} ${count}`);
@@ -102,7 +91,7 @@ class TeamTools extends Part {
       this.acts,
       useful ? ACTIONS.filter(({ action }) => fit(action, meant).length) : [],
       ({ action }) => action,
-      ({ action }) => h("button", { type: "button", on: { click: () => this.#press(action) } }),
+      ({ action }) => pushButton("", () => this.#press(action)),
       (button, { action, label }) => {
         const count = fit(action, meant).length;
         const noun = count === 1 ? "agent" : "agents";
@@ -156,6 +145,6 @@ class TeamTools extends Part {
 }
 
 const button = (text, kind, run) =>
-  h("button", { type: "button", class: kind, text, data: { color: kind ? "" : "red" }, on: { click: run } });
+  pushButton(text, run, { class: kind, data: { color: kind ? "" : "red" } });
 
 customElements.define("team-tools", TeamTools);

@@ -6,7 +6,7 @@
 import { serverNow } from "../clock.js";
 import { paletteOf, stateColour } from "../colours.js";
 import { dollars } from "../costs.js";
-import { h, setAttribute, setHidden, setText } from "../dom.js";
+import { h, pushButton, setAttribute, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
 import { patiently } from "../past.js";
 import { visible } from "../visible.js";
@@ -382,18 +382,15 @@ class TimeLine extends Part {
 
   #toolbar() {
     this.spans = Object.entries(SPANS).map(([name, length]) =>
-      h("button", {
-        type: "button",
-        text: name,
-        data: { length: length ?? "all" },
-        on: {
-          click: () =>
-            this.#look({
-              length: length ?? (serverNow() - (this.began ?? serverNow())) * 1.02,
-              to: length === null ? null : this.#window.to,
-            }),
-        },
-      }),
+      pushButton(
+        name,
+        () =>
+          this.#look({
+            length: length ?? (serverNow() - (this.began ?? serverNow())) * 1.02,
+            to: length === null ? null : this.#window.to,
+          }),
+        { data: { length: length ?? "all" } },
+      ),
     );
     const machines = MACHINES.map((machine) => {
       const box = h("input", { type: "checkbox", on: { change: () => this.#toggle(machine, box.checked) } });
@@ -402,34 +399,15 @@ class TimeLine extends Part {
     });
     this.boxes = h("span", { class: "boxes" }, machines);
     this.modes = ["work", "states"].map((mode) =>
-      h("button", {
-        type: "button",
-        text: mode === "work" ? "Work" : "States",
-        data: { mode },
-        on: { click: () => this.#chooseMode(mode) },
-      }),
+      pushButton(mode === "work" ? "Work" : "States", () => this.#chooseMode(mode), { data: { mode } }),
     );
-    this.live = h("button", {
-      type: "button",
-      text: "Follow",
-      on: { click: () => this.#look({ to: null }) },
-    });
+    this.live = pushButton("Follow", () => this.#look({ to: null }));
     const tools = h(
       "div",
       { class: "row", role: "toolbar", "aria-label": "Timeline" },
       this.spans,
-      h("button", {
-        type: "button",
-        text: "−",
-        "aria-label": "Zoom out",
-        on: { click: () => this.#zoom(2) },
-      }),
-      h("button", {
-        type: "button",
-        text: "+",
-        "aria-label": "Zoom in",
-        on: { click: () => this.#zoom(0.5) },
-      }),
+      pushButton("−", () => this.#zoom(2), { "aria-label": "Zoom out" }),
+      pushButton("+", () => this.#zoom(0.5), { "aria-label": "Zoom in" }),
       this.live,
       h("span", { class: "shapes", role: "group", "aria-label": "What is drawn" }, this.modes),
       this.boxes,

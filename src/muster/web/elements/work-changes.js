@@ -3,7 +3,7 @@
 
 import { get, newKey, path, say } from "../api.js";
 import { confirmed } from "../channels.js";
-import { h, keyed, loadStyle, setAttribute, setHidden, setText } from "../dom.js";
+import { errorLine, h, keyed, pushButton, setAttribute, setHidden, setText, show } from "../dom.js";
 import { Part } from "../part.js";
 import { store } from "../store.js";
 import { visible } from "../visible.js";
@@ -15,14 +15,13 @@ const CHANGE = { created: "new", changed: "", deleted: "deleted" };
 
 class WorkChanges extends Part {
   start() {
-    loadStyle("changes");
     this.open ??= new Map(); // diffs that a person has opened, by file
     this.head = h("p", { class: "standing", role: "status" });
     this.note = h("p", { class: "muted", hidden: true });
     this.conflict = h("p", { class: "error", hidden: true });
     this.list = h("ul", { class: "changed", "aria-label": "Changed files" });
     this.more = h("p", { class: "muted", hidden: true });
-    this.error = h("p", { class: "error", role: "alert", hidden: true });
+    this.error = errorLine();
     this.buttons = h("p", { class: "acts", data: { acts: "" } });
     this.form = h("div", { data: { acts: "" }, hidden: true });
     this.replaceChildren(
@@ -93,12 +92,7 @@ class WorkChanges extends Part {
 
   #row({ file, path: name }) {
     const row = h("li");
-    row.button = h("button", {
-      type: "button",
-      class: "file",
-      "aria-expanded": "false",
-      on: { click: () => this.#toggle(file, row) },
-    });
+    row.button = pushButton("", () => this.#toggle(file, row), { class: "file", "aria-expanded": "false" });
     row.name = h("span", { class: "path", text: visible(name) });
     row.state = h("span", { class: "badge" });
     row.plus = h("span", { class: "plus" });
@@ -157,8 +151,7 @@ class WorkChanges extends Part {
     if (!isOpen) return setHidden(this.form, true);
     const busy = store.pending.get(this.#key)?.label;
     const failed = store.failed.get(this.#key) ?? "";
-    setText(this.error, failed);
-    setHidden(this.error, !failed);
+    show(this.error, failed);
     const { total, behind, target } = this.found;
     const acts = [
       ["Merge", total.files > 0, () => this.#act("merge", "Merge"), `Merge into ${target}`],
@@ -171,13 +164,10 @@ class WorkChanges extends Part {
     this.told = told;
     this.buttons.replaceChildren(
       ...acts.map(([name, can, press, title]) =>
-        h("button", {
-          type: "button",
+        pushButton(busy === name ? `${name} …` : name, press, {
           class: name === "Merge" ? "main" : name === "Discard" ? "stop" : "",
-          text: busy === name ? `${name} …` : name,
           title,
           disabled: Boolean(busy) || !can,
-          on: { click: press },
         }),
       ),
       workspace.working && workspace.conversation === null
@@ -201,18 +191,12 @@ class WorkChanges extends Part {
     const force = total.files > 0;
     this.form.replaceChildren(
       h("p", { text: `Discard the worktree and its branch, with ${what}?` }),
-      h("button", {
-        type: "button",
-        class: "stop",
-        text: force ? "Discard unmerged work" : "Discard it",
-        on: { click: () => this.#act("discard", "Discard", { force }) },
-      }),
-      h("button", {
-        type: "button",
-        class: "quiet",
-        text: "Keep it",
-        on: { click: () => setHidden(this.form, true) },
-      }),
+      pushButton(
+        force ? "Discard unmerged work" : "Discard it",
+        () => this.#act("discard", "Discard", { force }),
+        { class: "stop" },
+      ),
+      pushButton("Keep it", () => setHidden(this.form, true), { class: "quiet" }),
     );
     setHidden(this.form, false);
     this.form.querySelector("button").focus();
@@ -236,12 +220,7 @@ class WorkChanges extends Part {
         h("p", { text: `Ask for changes${where}` }),
         text,
         h("button", { text: "Send" }),
-        h("button", {
-          type: "button",
-          class: "quiet",
-          text: "Cancel",
-          on: { click: () => setHidden(this.form, true) },
-        }),
+        pushButton("Cancel", () => setHidden(this.form, true), { class: "quiet" }),
       ),
     );
     setHidden(this.form, false);

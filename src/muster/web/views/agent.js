@@ -16,7 +16,7 @@ import { needsOf, reason } from "../attention.js";
 import { look, meaning, paintBadge } from "../badge.js";
 import { evidenceText, moment } from "../clock.js";
 import { spentInFull } from "../costs.js";
-import { h, loadStyle, setAttribute, setHidden, setText } from "../dom.js";
+import { h, pushButton, setAttribute, setHidden, setText } from "../dom.js";
 import { showAgentSettings } from "../elements/agent-dialog.js";
 import { face } from "../elements/agent-face.js";
 import { soul, transcript, wakePayload, why } from "../elements/agent-records.js";
@@ -24,8 +24,6 @@ import { Part } from "../part.js";
 import { go, link } from "../router.js";
 import { store } from "../store.js";
 import { visible } from "../visible.js";
-
-loadStyle("agent");
 
 class AgentView extends Part {
   start() {
@@ -54,12 +52,9 @@ class AgentView extends Part {
           this.wake,
           this.places,
         ),
-        h("button", {
-          type: "button",
+        pushButton("Settings", () => showAgentSettings(this.agent), {
           class: "settings",
           data: { acts: "" },
-          text: "Settings",
-          on: { click: () => showAgentSettings(this.agent) },
         }),
         this.need,
       ),

@@ -9,12 +9,10 @@ import "../elements/channel-rules.js";
 import "../elements/channel-thread.js";
 import { path, post } from "../api.js";
 import { confirmed, stateOf } from "../channels.js";
-import { h, keyed, loadStyle, setAttribute, setHidden, setText } from "../dom.js";
+import { errorLine, h, keyed, pushButton, setAttribute, setHidden, setText, show } from "../dom.js";
 import { Part } from "../part.js";
 import { go, link } from "../router.js";
 import { store } from "../store.js";
-
-loadStyle("channel");
 
 class ChannelView extends Part {
   start() {
@@ -70,13 +68,8 @@ class ChannelView extends Part {
 
   #buildHead() {
     this.state = h("p", { class: "muted" });
-    this.error = h("p", { class: "error", role: "alert" });
-    this.put = h("button", {
-      type: "button",
-      class: "quiet",
-      data: { acts: "" },
-      on: { click: () => this.#putAside() },
-    });
+    this.error = errorLine();
+    this.put = pushButton("", () => this.#putAside(), { class: "quiet", data: { acts: "" } });
     const exported = (format, text) =>
       h("a", {
         href: path`/api/channels/${this.name}/export?format=${format}`,
@@ -156,7 +149,7 @@ class ChannelView extends Part {
       channel.archived ? null : "Ends the turn and puts the channel aside; its members keep their places",
     );
     setAttribute(this.put, "aria-disabled", store.pending.has(this.acting) ? "true" : null);
-    setText(this.error, store.failed.get(this.acting) ?? "");
+    show(this.error, store.failed.get(this.acting));
   }
 
   get acting() {

@@ -14,14 +14,12 @@ import "../elements/task-board.js";
 import { path } from "../api.js";
 import { secondsSince, span } from "../clock.js";
 import { costs, spentInFull } from "../costs.js";
-import { h, keyed, loadStyle, setAttribute, setHidden, setText } from "../dom.js";
+import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
 import { TITLE_CHARS } from "../elements/talk-answer.js";
 import { Part } from "../part.js";
 import { go, link } from "../router.js";
 import { stateOf, talks } from "../talks.js";
 import { visible } from "../visible.js";
-
-loadStyle("conversation");
 
 class ConversationView extends Part {
   start() {

@@ -11,7 +11,7 @@ import "../elements/team-button.js";
 import "../elements/team-tools.js";
 import { post } from "../api.js";
 import { costs, dollars, perMinute, spent, spentInFull } from "../costs.js";
-import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
+import { errorLine, h, keyed, pushButton, setAttribute, setHidden, setText, show } from "../dom.js";
 import { addButton } from "../elements/agent-dialog.js";
 import { Part } from "../part.js";
 import { GROUPS, groupNow, matches, Places, SORTS } from "../roster.js";
@@ -238,48 +238,38 @@ function standing(place) {
 /** An empty place, with the button that summons an agent there. */
 function vacant(place) {
   if (!store.births || place === LEAD) return h("div", { class: "vacant", "aria-hidden": "true" });
-  const error = h("p", { class: "error", role: "alert", hidden: true });
-  const button = h("button", {
-    type: "button",
+  const error = errorLine();
+  const button = pushButton("Summon an agent here", () => summonTo(place, button, error), {
     class: "quiet",
     data: { acts: "" },
-    text: "Summon an agent here",
     "aria-label": `Summon an agent to place ${place}`,
-    on: { click: () => summonTo(place, button, error) },
   });
   return h("div", { class: "vacant free" }, button, error);
 }
 
 async function summonTo(place, button, error) {
   button.disabled = true;
-  setHidden(error, true);
+  show(error, "");
   try {
     await post("/api/agents/summon", { seats: [place] });
   } catch (problem) {
-    setText(error, problem.message);
-    setHidden(error, false);
+    show(error, problem.message);
     button.disabled = false;
   }
 }
 
 /** The place of an agent that was not born: why, and the button that summons again. */
 function unborn(agent) {
-  const error = h("p", { class: "error", role: "alert", hidden: true });
+  const error = errorLine();
   const buttons = controlsOf(agent).map((control) =>
-    h("button", {
-      type: "button",
-      class: "act",
-      data: { acts: "" },
-      text: control.label,
-      "aria-label": `${control.label} in seat ${agent.seat}`,
-      on: {
-        click: async () => {
-          await press(agent, control);
-          setText(error, store.failed.get(runKey(agent)) ?? "");
-          setHidden(error, !store.failed.has(runKey(agent)));
-        },
+    pushButton(
+      control.label,
+      async () => {
+        await press(agent, control);
+        show(error, store.failed.get(runKey(agent)));
       },
-    }),
+      { class: "act", data: { acts: "" }, "aria-label": `${control.label} in seat ${agent.seat}` },
+    ),
   );
   return h(
     "div",

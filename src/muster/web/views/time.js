@@ -7,12 +7,10 @@ import "../elements/live-log.js";
 import "../elements/state-diagrams.js";
 import "../elements/team-then.js";
 import "../elements/time-line.js";
-import { h, loadStyle, setHidden, setText } from "../dom.js";
+import { h, pushButton, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
 import { patiently } from "../past.js";
 import { link } from "../router.js";
-
-loadStyle("time");
 
 const STEP = 16; // of 1000: the whole takes half a minute
 const STEP_MS = 480;
@@ -29,7 +27,7 @@ class TimeView extends Part {
     this.back = button("Back to now", () => this.choose(null));
     this.before = button("← previous event", () => this.choose({ seq: this.wanted - 1 }));
     this.after = button("next event →", () => this.choose({ seq: this.wanted + 1 }));
-    this.play = h("button", { type: "button", class: "play", on: { click: () => this.#toggle() } });
+    this.play = pushButton("", () => this.#toggle(), { class: "play" });
     this.place = h("input", {
       type: "range",
       min: "0",
@@ -132,6 +130,6 @@ class TimeView extends Part {
   }
 }
 
-const button = (label, run) => h("button", { type: "button", text: label, hidden: true, on: { click: run } });
+const button = (label, run) => pushButton(label, run, { hidden: true });
 
 customElements.define("time-view", TimeView);
