@@ -482,6 +482,10 @@ CLAUDE_SILENCE_SECONDS: Final = 15.0
 AGENT_PULSE_SECONDS: Final = 5.0
 """How often a tool that takes its time counts as a sign of work."""
 
+PLAN_STEPS_MAX: Final = 100
+PLAN_STEP_CHARS_MAX: Final = 300
+"""How much of an agent's plan is logged, each time that it changes: a plan that a person reads."""
+
 ACTIVITY_CHARS_MAX: Final = 4000
 """How much of a tool call, its result or a summary is logged: a change of a hundred lines. The
 output file has all of it."""

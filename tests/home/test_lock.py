@@ -13,11 +13,13 @@ import pytest
 
 from muster.errors import FileUnusable, HomeInUse
 from muster.home.file_lock import FileLock
+from muster.home.folder import IGNORE_FILE
 from muster.home.lock import LOCK_FILE, LOG_FILE, lock_home, running_pid
 from muster.store import sqlite
 from muster.store.sqlite import SqliteStore
 from tests.store.harness import file_size_limited, in_loop
 from tests.waits import WAIT_SECONDS, until
+from tests.workspaces.repositories import a_repository, git
 
 HOLD = """
 import sys
@@ -111,16 +113,25 @@ def test_a_lock_that_cannot_be_written_is_not_kept(tmp_path: Path) -> None:
     lock_home(tmp_path).release()
 
 
+def test_a_repository_does_not_see_a_home_that_muster_made(tmp_path: Path) -> None:
+    a_repository(tmp_path, **{"app.py": "pass\n"})
+    lock_home(tmp_path / ".muster").release()
+    assert git(tmp_path, "status", "--porcelain", "--untracked-files=all") == ""
+    (tmp_path / ".muster" / IGNORE_FILE).unlink()
+    lock_home(tmp_path / ".muster").release()
+    assert not (tmp_path / ".muster" / IGNORE_FILE).exists()  # a person removed it
+
+
 @in_loop
 async def test_only_its_owner_can_read_a_home(tmp_path: Path) -> None:
     home = tmp_path / "home"
     store = await SqliteStore.open(home)
 
     assert mode(home) == 0o700
-    names = {LOCK_FILE, LOG_FILE, f"{LOG_FILE}-wal", f"{LOG_FILE}-shm"}
+    names = {IGNORE_FILE, LOCK_FILE, LOG_FILE, f"{LOG_FILE}-wal", f"{LOG_FILE}-shm"}
     assert {path.name: mode(path) for path in home.iterdir()} == dict.fromkeys(names, 0o600)
     await store.close()
-    assert {path.name for path in home.iterdir()} == {LOCK_FILE, LOG_FILE}
+    assert {path.name for path in home.iterdir()} == {IGNORE_FILE, LOCK_FILE, LOG_FILE}
 
 
 @pytest.mark.parametrize("in_use", [False, True])

@@ -15,6 +15,7 @@ from muster.machines.events import (
     AgentHosted,
     AgentMessage,
     AgentOutput,
+    AgentPlan,
     AgentRegistered,
     AgentRenamed,
     AgentRestored,
@@ -144,6 +145,8 @@ from muster.machines.vocabulary import (
     OnSilence,
     Outcome,
     Placeholder,
+    PlanState,
+    PlanStep,
     Profile,
     Ranked,
     Remark,
@@ -338,6 +341,11 @@ EXAMPLES: tuple[Fact, ...] = (
         text="ls -l",
         ref="toolu_1",
         by="scout",
+    ),
+    AgentPlan(
+        seat=SEAT,
+        session=SESSION,
+        steps=(PlanStep(text="Read the log", state=PlanState.DONE),),
     ),
     PromptTaken(
         seat=SEAT, session=SESSION, how=Taken.INJECTED, text="stop that", channels=(DESIGN,)

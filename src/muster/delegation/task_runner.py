@@ -380,7 +380,7 @@ class TaskIntake(Intake):
                 if report.answers:
                     self.said.result = report
                 await self._report(report)
-            case ports.SessionActivity() | ports.PromptAccepted():
+            case ports.SessionActivity() | ports.SessionPlan() | ports.PromptAccepted():
                 await super().on_report(report)
             case _:
                 pass  # reports about turns concern sessions of a team only

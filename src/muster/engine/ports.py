@@ -19,6 +19,7 @@ from muster.machines.vocabulary import (
     ApprovalScope,
     Awaits,
     Outcome,
+    PlanStep,
     RunMode,
     Taken,
     Urgency,
@@ -152,8 +153,7 @@ class AgentText(SessionReport, frozen=True, kw_only=True):
 
     text: str
     channel: str | None = None
-    cut: bool = False
-    """Whether the text was longer than a message may be; this is its beginning."""
+    cut: bool = False  # whether the text is the beginning of one that was too long
 
 
 class PartialText(SessionReport, frozen=True, kw_only=True):
@@ -168,11 +168,8 @@ class TurnDone(SessionReport, frozen=True, kw_only=True):
 
     channel: str | None = None
     text: str | None = None
-    to: str | None = None
-    """The name of the member that is handed the turn."""
-
-    cut: bool = False
-    """Whether the text was longer than a message may be; this is its beginning."""
+    to: str | None = None  # the member that is handed the turn
+    cut: bool = False  # whether the text is the beginning of one that was too long
 
 
 class HandRaised(SessionReport, frozen=True, kw_only=True):
@@ -231,15 +228,19 @@ class SessionActivity(SessionReport, frozen=True, kw_only=True):
     """A visible activity: a tool call, a helper, a retry of the model, silence."""
 
     kind: Activity
-    name: str
-    """The tool or the helper."""
-
+    name: str  # of the tool or the helper
     text: str = ""
     ref: str = ""
     """The program's id for this activity: the same at its beginning and its end."""
 
     by: str = ""
     """The helper inside its session that did it; nothing where it did it itself."""
+
+
+class SessionPlan(SessionReport, frozen=True, kw_only=True):
+    """The plan of the session's work, whole, whenever the program changes it."""
+
+    steps: tuple[PlanStep, ...]
 
 
 class PromptAccepted(SessionReport, frozen=True, kw_only=True):

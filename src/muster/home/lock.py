@@ -6,6 +6,7 @@ from typing import Final
 from muster.errors import HomeInUse
 from muster.home.faults import file_fault
 from muster.home.file_lock import FileLock, LockHeld, holder_pid
+from muster.home.folder import make_home
 
 LOCK_FILE: Final = "muster.lock"
 LOG_FILE: Final = "team.db"
@@ -14,7 +15,7 @@ LOG_FILE: Final = "team.db"
 def lock_home(home: Path) -> FileLock:
     """Create the home if need be, and lock it."""
     try:
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_home(home)
         return FileLock.take(home / LOCK_FILE)
     except LockHeld as held:
         raise HomeInUse(pid=held.pid or "unknown", home=str(home)) from None

@@ -31,6 +31,7 @@ from muster.machines.vocabulary import (
     InterruptMode,
     Outcome,
     Placeholder,
+    PlanStep,
     Profile,
     Ranked,
     Remark,
@@ -539,6 +540,13 @@ class ReportActivity(Command, frozen=True, kw_only=True):
     text: str = ""
     ref: str = ""
     by: str = ""
+
+
+class ReportPlan(Command, frozen=True, kw_only=True):
+    """A session wrote or changed the plan of its work."""
+
+    session: SessionId
+    steps: tuple[PlanStep, ...]
 
 
 class ReportTaken(Command, frozen=True, kw_only=True):

@@ -36,6 +36,7 @@ from muster.machines.vocabulary import (
     OnSilence,
     Outcome,
     Placeholder,
+    PlanStep,
     Profile,
     Ranked,
     Remark,
@@ -619,6 +620,14 @@ class AgentActivity(Fact, frozen=True, kw_only=True):
     text: str = ""
     ref: str = ""
     by: str = ""
+
+
+class AgentPlan(Fact, frozen=True, kw_only=True):
+    """An agent wrote or changed the plan of its work: all of its steps, as they are now."""
+
+    seat: SeatId
+    session: SessionId
+    steps: tuple[PlanStep, ...]
 
 
 class PromptTaken(Fact, frozen=True, kw_only=True):

@@ -244,6 +244,21 @@ class Activity(StrEnum):
     COMPACTED = "compacted"  # it has compacted its context
 
 
+class PlanState(StrEnum):
+    """The state of a step of an agent's plan."""
+
+    PENDING = "pending"
+    ACTIVE = "active"
+    DONE = "done"
+
+
+class PlanStep(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A step of the plan (the to-do list) that an agent keeps for its work."""
+
+    text: str
+    state: PlanState
+
+
 class Answered(StrEnum):
     """The way in which a request for approval was settled."""
 

@@ -32,12 +32,11 @@ from muster.machines.vocabulary import NOTHING_USED, Outcome
 from muster.sessions.approvals import Approvals
 from muster.sessions.markers import Markers
 from muster.sessions.prompt_state import PromptState, still_held
+from muster.sessions.signs import SignOfWork, work_report
 from muster.sessions.tools import Toolbox, check_exists, member_named, only_channel
 from muster.sessions.turn_speech import TurnAct, TurnSpeech, ends_turn
 
 log = logging.getLogger(__name__)
-
-Sign = ports.Working | ports.SessionActivity | ports.PromptAccepted | ports.Spending
 
 ATTEMPTS: Final = 2
 """How often a command is tried before it is set aside."""
@@ -114,6 +113,7 @@ class Intake:
             case (
                 ports.Working()
                 | ports.SessionActivity()
+                | ports.SessionPlan()
                 | ports.PromptAccepted()
                 | ports.Spending()
             ):
@@ -326,7 +326,7 @@ class Intake:
         if words:
             await self._say(words, channel)
 
-    async def _see(self, said: Sign) -> None:
+    async def _see(self, said: SignOfWork) -> None:
         """Handle a sign of activity: renew the turn, or record the activity."""
         if isinstance(said, ports.Working):
             for channel in list(active_turns(self._dispatcher.team, self._agent)):
@@ -337,15 +337,7 @@ class Intake:
             if not implausible(said.usage):  # else the result tells
                 await self._send(c.ReportSpending(session=self._session, usage=said.usage))
         else:
-            activity = c.ReportActivity(
-                session=self._session,
-                kind=said.kind,
-                name=said.name,
-                text=said.text,
-                ref=said.ref,
-                by=said.by,
-            )
-            await self._send(activity)
+            await self._send(work_report(self._session, said))
 
     async def _take(self, took: ports.PromptAccepted) -> None:
         turns = self._told.accept(took.text, took.how)

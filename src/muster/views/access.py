@@ -28,6 +28,7 @@ PROGRAM_TEXT: Final = frozenset(
     {
         "agent_output",
         "agent_activity",
+        "agent_plan",
         "prompt_taken",
         "session_result",
         "approval_requested",

@@ -39,6 +39,8 @@ from muster.machines.vocabulary import (
     FileChange,
     HandState,
     Outcome,
+    PlanState,
+    PlanStep,
     Remark,
     RestartPolicy,
     RunMode,
@@ -208,6 +210,7 @@ def tries(team: Team) -> Iterator[Command]:
         yield c.ReportResult(session=session)
         yield c.ReportSpending(session=session, usage=Usage(input_tokens=1))
         yield c.ReportActivity(session=session, kind=Activity.TOOL_CALL, name="Bash")
+        yield c.ReportPlan(session=session, steps=(PlanStep(text="x", state=PlanState.DONE),))
         yield c.ReportTaken(session=session, how=Taken.STARTED, text="hello")
         yield c.RequestApproval(session=session, tool="Bash", detail="rm -r build", seconds=60)
         for outcome in Outcome:

@@ -22,6 +22,8 @@ from muster.machines.vocabulary import (
     Answered,
     ApprovalScope,
     Machine,
+    PlanState,
+    PlanStep,
     RunMode,
     Taken,
     Urgency,
@@ -42,9 +44,16 @@ def activity(kind: Activity, name: str = "Bash", text: str = "", by: str = "") -
     return e.AgentActivity(seat=SEAT, session=SESSION, kind=kind, name=name, text=text, by=by)
 
 
+def planned(*states: PlanState) -> e.AgentPlan:
+    steps = (PlanStep(text="abc"[at], state=state) for at, state in enumerate(states))
+    return e.AgentPlan(seat=SEAT, session=SESSION, steps=tuple(steps))
+
+
 @pytest.mark.parametrize(
     ("fact", "says"),
     [
+        (planned(PlanState.DONE, PlanState.ACTIVE), f"{ADA} has done 1 of 2 steps of its plan: b"),
+        (planned(PlanState.PENDING), f"{ADA} has done 0 of 1 steps of its plan"),
         (activity(Activity.TOOL_CALL, text="make"), f"{ADA} calls Bash: make"),
         (activity(Activity.TOOL_CALL, by="tester"), f"tester, a helper of {ADA}, calls Bash"),
         (activity(Activity.TOOL_DONE), f"{ADA} is done with Bash"),

@@ -8,9 +8,17 @@ from typing import Any
 
 import pytest
 
-from muster.engine.ports import BadLine, Output, Result, SessionActivity, SessionReport, TurnDone
+from muster.engine.ports import (
+    BadLine,
+    Output,
+    Result,
+    SessionActivity,
+    SessionPlan,
+    SessionReport,
+    TurnDone,
+)
 from muster.limits import SAID_LINE_BYTES_MAX
-from muster.machines.vocabulary import Activity, Usage
+from muster.machines.vocabulary import Activity, PlanState, PlanStep, Usage
 from muster.runtimes.once.dialects import (
     ClaudeDialect,
     CodexDialect,
@@ -203,6 +211,20 @@ def test_a_long_line_is_read_however_it_comes_and_one_that_is_too_long_is_left_o
     said = read(CodexDialect, endless, *CODEX, size=size)
     assert [type(each) for each in said if isinstance(each, BadLine)] == [BadLine]
     assert any(isinstance(each, Result) for each in said)
+
+
+def test_the_plans_of_programs_are_told() -> None:
+    todos = [{"content": "Fix it", "status": "completed"}]
+    call = {"type": "tool_use", "id": "1", "name": "TodoWrite", "input": {"todos": todos}}
+    claude: Json = {"type": "assistant", "message": {"content": [call]}}
+    items = [{"text": "Fix it", "completed": True}, {"text": "Test it", "completed": False}]
+    codex: Json = {"type": "item.updated", "item": {"type": "todo_list", "items": items}}
+    done = PlanStep(text="Fix it", state=PlanState.DONE)
+    told = [*read(ClaudeDialect, claude), *read(CodexDialect, codex)]
+    assert [each.steps for each in told if isinstance(each, SessionPlan)] == [
+        (done,),
+        (done, PlanStep(text="Test it", state=PlanState.PENDING)),
+    ]
 
 
 def test_other_output_is_text() -> None:

@@ -34,6 +34,7 @@ from muster.engine.stopping import OrderlyStop
 from muster.engine.tasks import TaskOwner, background
 from muster.errors import HomeInUse
 from muster.home import address
+from muster.home.folder import make_home
 from muster.home.lock import LOG_FILE, running_pid
 from muster.http.server import listen, url_of
 from muster.machines.events import SettingsApplied, SettingsRejected
@@ -85,6 +86,7 @@ def up(
     # bind the port before creating the home: a failed start leaves no files
     with listen(settings.server.host, settings.server.port) as listener:
         if demo:
+            make_home(home)
             stage.claim(home)
         load = None if demo else partial(_load, home, host, port, no_browser)
         if load is not None and not (home / LOG_FILE).exists():  # a new team

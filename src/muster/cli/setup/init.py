@@ -12,6 +12,7 @@ from muster.cli.options import home_option
 from muster.cli.render import clean
 from muster.cli.setup.from_template import ask, print_templates, read, show
 from muster.errors import SettingsExist
+from muster.home.folder import make_home
 from muster.settings.model import SETTINGS, SETTINGS_FILE, Setting
 
 EXAMPLE: Final = """\
@@ -82,7 +83,7 @@ def init(
 
 
 def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_home(path.parent)
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)

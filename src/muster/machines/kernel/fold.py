@@ -152,6 +152,7 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.WorkSpending: spending.work_spending,
     e.UsageReported: spending.usage_reported,
     e.AgentActivity: run_fold.seen_at_work,
+    e.AgentPlan: run_fold.seen_at_work,
     e.PromptTaken: _prompt_taken,
     e.ApprovalRequested: approval_fold.approval_requested,
     e.ApprovalAnswered: approval_fold.approval_answered,

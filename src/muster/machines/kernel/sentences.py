@@ -18,6 +18,7 @@ from muster.machines.vocabulary import (
     Claim,
     DeliveryWay,
     Machine,
+    PlanState,
     Taken,
     Usage,
 )
@@ -273,6 +274,13 @@ def _acts(fact: e.AgentActivity, team: Team) -> str:
     return f"{text}: {_clip(fact.text)}" if fact.text else text
 
 
+def _plans(fact: e.AgentPlan, team: Team) -> str:
+    done = sum(step.state is PlanState.DONE for step in fact.steps)
+    now = next((step.text for step in fact.steps if step.state is PlanState.ACTIVE), "")
+    at = f": {_clip(now)}" if now else ""
+    return f"{_who(team, fact.seat)} has done {done} of {len(fact.steps)} steps of its plan{at}"
+
+
 def _doer(team: Team, seat: SeatId, helper: str) -> str:
     """The agent of a session, or its helper (a subagent)."""
     who = _who(team, seat)
@@ -409,6 +417,7 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.SessionResult: _result,
     e.WorkSpending: lambda f, t: f"the work of {_who(t, f.seat)} has used {used(f.usage)} so far",
     e.AgentActivity: _acts,
+    e.AgentPlan: _plans,
     e.PromptTaken: lambda f, t: f"{_who(t, f.seat)} {_TAKEN[f.how]}: {_clip(f.text)}",
     e.ApprovalRequested: _asks,
     e.ApprovalAnswered: _answer,

@@ -131,6 +131,7 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.ReportOutput: run_control.report_output,
     c.ReportResult: run_control.report_result,
     c.ReportActivity: run_control.report_activity,
+    c.ReportPlan: run_control.report_plan,
     c.ReportTaken: run_control.report_taken,
     c.ReportUsage: usage.report_usage,
     c.CheckSession: watching.check_session,

@@ -370,6 +370,11 @@ def report_activity(team: Team, command: c.ReportActivity, now: datetime) -> Seq
     return (activity,)
 
 
+def report_plan(team: Team, command: c.ReportPlan, now: datetime) -> Sequence[Fact]:
+    session = live_session(team, command.session)
+    return (e.AgentPlan(seat=session.seats[0], session=session.id, steps=command.steps),)
+
+
 def report_taken(team: Team, command: c.ReportTaken, now: datetime) -> Sequence[Fact]:
     session = live_session(team, command.session)
     taken = e.PromptTaken(

@@ -187,8 +187,10 @@ def stop_requested(team: Team, event: Event, fact: e.StopRequested) -> Team:
     return replace(team, sessions=put(team.sessions, session.id, session))
 
 
-def seen_at_work(team: Team, event: Event, fact: e.AgentOutput | e.AgentActivity) -> Team:
-    """Output and activity are evidence that an agent is alive."""
+def seen_at_work(
+    team: Team, event: Event, fact: e.AgentOutput | e.AgentActivity | e.AgentPlan
+) -> Team:
+    """Output, activity and a plan are evidence that an agent is alive."""
     seen = Evidence(kind="output", at=event.ts, seq=event.seq)
     agent = replace(team.agents[fact.seat], evidence=seen, last_alive_at=event.ts)
     return with_agent(_sign_of_work(team, agent, fact.session, event.ts), event, agent)

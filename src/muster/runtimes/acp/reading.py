@@ -5,6 +5,7 @@ from typing import Any
 
 from acp.schema import (
     AgentMessageChunk,
+    AgentPlanUpdate,
     AgentThoughtChunk,
     ContentToolCallContent,
     FileEditToolCallContent,
@@ -19,6 +20,7 @@ from muster.engine.ports import SessionReport
 from muster.machines.vocabulary import Usage
 from muster.runtimes.acp.asked import AskedCall
 from muster.runtimes.excerpts import compact, excerpt
+from muster.runtimes.plans import plan
 from muster.runtimes.prompted.reader import WorkReader
 
 NAME_CHARS_MAX = 80
@@ -65,6 +67,8 @@ class UpdateReader:
                 yield from self._work.work()
             case ToolCallStart() | ToolCallProgress():
                 yield from self._tool(update)
+            case AgentPlanUpdate(entries=entries):
+                yield plan((each.content, each.status) for each in entries)
             case UsageUpdate(cost=cost):
                 if cost is not None and cost.currency.upper() == "USD":
                     self.cost_usd = max(self.cost_usd, cost.amount)

@@ -46,6 +46,7 @@ from muster.runtimes.claude.usage import Counted, since
 from muster.runtimes.claude.wire import LIFECYCLE
 from muster.runtimes.claude.written import WrittenText
 from muster.runtimes.excerpts import compact, excerpt
+from muster.runtimes.plans import CLAUDE_PLAN_TOOL, plan_in
 from muster.runtimes.process.pipes import STDERR, OutputBudget
 from muster.runtimes.prompted.speech import Prose, spoken
 
@@ -161,7 +162,7 @@ class MessageReader:
                 case ThinkingBlock() | TextBlock():
                     yield Working()
                 case ToolUseBlock() | ServerToolUseBlock():
-                    yield self._call(block, self.who(message.parent_tool_use_id))
+                    yield from self._called(block, self.who(message.parent_tool_use_id))
                 case ServerToolResultBlock(tool_use_id=call, content=content):
                     yield self._done(call, content, False, self.who(message.parent_tool_use_id))
                 case ToolResultBlock():
@@ -183,6 +184,12 @@ class MessageReader:
         self._printed.append(text.rstrip("\n") + "\n")
         if text.strip():
             yield Output(stream=STDERR, text=excerpt(text.strip()))
+
+    def _called(self, block: ToolUseBlock | ServerToolUseBlock, by: str) -> Iterator[SessionReport]:
+        """A call of a tool. Helpers keep plans of their own, which nobody sees."""
+        yield self._call(block, by)
+        if block.name == CLAUDE_PLAN_TOOL and not by:
+            yield plan_in(block.input.get("todos"), "content")
 
     def _call(self, block: ToolUseBlock | ServerToolUseBlock, by: str) -> SessionActivity:
         given = compact(block.input)

@@ -6,6 +6,7 @@ from typing import Any, Final
 from muster.engine.ports import SessionActivity, SessionReport
 from muster.machines.vocabulary import NOTHING_USED, Activity, Usage
 from muster.runtimes.excerpts import compact, excerpt
+from muster.runtimes.plans import plan_in
 from muster.runtimes.prompted.reader import WorkReader
 
 NAME_CHARS_MAX: Final = 80
@@ -50,6 +51,8 @@ class CodexReader:
                 yield from self._started(params["item"])
             case "item/completed":
                 yield from self._completed(params["item"])
+            case "turn/plan/updated":
+                yield plan_in(params.get("plan"), "step")
             case "thread/tokenUsage/updated":
                 self.used = tokens_of(params["tokenUsage"]["total"])
             case "error":

@@ -12,6 +12,7 @@ from muster.engine.ports import Result, SessionReport, Spending
 from muster.machines.vocabulary import NOTHING_USED, Usage
 from muster.runtimes.codex.reading import CodexReader, camel_case, tokens_of
 from muster.runtimes.excerpts import compact
+from muster.runtimes.plans import CLAUDE_PLAN_TOOL, plan, plan_in
 from muster.runtimes.prompted.reader import WorkReader
 
 Json = dict[str, Any]  # an object, as the program has it
@@ -61,6 +62,8 @@ class ClaudeDialect(Dialect):
             case "tool_use":
                 ref, name = _text(block, "id"), _text(block, "name")
                 yield from self._work.call(ref, name, compact(block.get("input")))
+                if name == CLAUDE_PLAN_TOOL:
+                    yield plan_in(_object(block, "input").get("todos"), "content")
             case "tool_result":
                 came = block.get("content")
                 text = came if isinstance(came, str) else compact(came)
@@ -98,6 +101,9 @@ class CodexDialect(Dialect):
         if _text(item, "type") == "agent_message":
             if kind == "item.completed":
                 yield from self._work.say(_text(item, "text") + "\n")
+        elif _text(item, "type") == "todo_list":
+            steps = _objects(item, "items")
+            yield plan((each.get("text"), each.get("completed") and "completed") for each in steps)
         elif _text(item, "type") == "error":
             yield from self._work.complain(_text(item, "message"))
         elif isinstance(item.get("id"), str) and item.get("type"):
