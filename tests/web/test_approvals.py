@@ -66,10 +66,11 @@ def test_an_approval_request_appears_at_once_and_a_person_allows_it(
     row = request(page, asked)
     expect(row.locator(".asked")).to_have_text("Ada asks to use Bash (subagent tester) in #design")
     answers = r"Allow\s*Deny\s*Later"
-    whole = rf"Ada asks .* #design\s*auto-deny in [\d:]+\s*rm -r build\s*make\s*{answers}"
+    until = r"Answer within [\d:]+, else it is denied"
+    whole = rf"Ada asks .* #design\s*{until}\s*rm -r build\s*make\s*{answers}"
     expect(row).to_have_text(re.compile(f"^{whole}$"), use_inner_text=True)
     expect(row.locator("pre")).to_have_text("rm -r build\nmake")
-    expect(row.locator(".rest")).to_have_text(re.compile(r"auto-deny in 9:\d\d"))
+    expect(row.locator(".rest")).to_have_text(re.compile(r"within 9:\d\d, else it is denied"))
     expect(ada.locator(".meaning")).to_have_text("waiting for you: approval of Bash")
     expect(page.locator("needs-list h2")).to_have_text("Needs you (1)")
     expect(page).to_have_title(re.compile(r"^\(1\) "))
@@ -96,7 +97,7 @@ def test_a_person_denies_in_the_agents_own_view_and_says_why(
     asked = muster.asks("Ada", "Write", "hello.py", default=True)
     page = person.signed_in(muster.server, "#/agent/Ada")
     row = request(page, asked)
-    expect(row.locator(".rest")).to_contain_text("auto-allow in")
+    expect(row.locator(".rest")).to_contain_text("else it is allowed")
     row.get_by_role("textbox", name="Note for Ada").fill("not in this folder")
     row.get_by_role("button", name="Deny Ada: Write").click()
     expect(row).to_have_count(0)
@@ -146,7 +147,9 @@ def test_a_request_answered_elsewhere_or_by_timeout_disappears(
     operator.post(f"/api/approvals/{asked}", {"allow": False})
     expect(request(page, asked)).to_have_count(0)
     later = muster.asks("Ada", seconds=59)
-    expect(request(page, later).locator(".rest")).to_have_text(re.compile(r"auto-deny in \d+ s"))
+    expect(request(page, later).locator(".rest")).to_have_text(
+        re.compile(r"within \d+ s, else it is denied")
+    )
     operator.post(f"/api/approvals/{later}", {"allow": False})
     soon = muster.asks("Ada", seconds=2)
     muster.until(lambda _: not muster.agent("Ada").approvals)

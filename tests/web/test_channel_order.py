@@ -97,29 +97,33 @@ def test_the_selector_is_marked_and_its_choice_is_shown(
 # ── the order of the ring ─────────────────────────────────────────────────────────────────────────
 
 
-def grab(page: Page, handle: Locator) -> None:
-    """Press the mouse on a handle; again if the row moved away under the pointer meanwhile."""
-    dragged = page.locator(".members li.dragged")
+def moved(page: Page, scene: Scene, name: str) -> Locator:
+    """A member in the strip of the turns."""
+    return page.get_by_role("button", name=f"Move {scene.named(name)}")
+
+
+def grab(page: Page, place: Locator) -> None:
+    """Press the mouse on a member; again if it moved away under the pointer meanwhile."""
+    dragged = page.locator(".ring .dragged")
     for _ in range(10):
-        handle.hover()
+        place.hover()
         page.mouse.down()
         if dragged.count():
             return
         page.mouse.up()
-    raise AssertionError("the handle could not be grabbed")
+    raise AssertionError("the member could not be grabbed")
 
 
-def test_the_order_changes_by_dragging_a_member(
+def test_the_order_changes_by_dragging_and_by_keys(
     person: Watched, server: Server, scene: Scene
 ) -> None:
     page = opened(person, server, scene)
-    grab(page, page.get_by_role("button", name=f"Move {scene.named('qa')}"))
-    above = page.locator(".members").bounding_box()
-    assert above
-    # Above the list, and not in its first row: rows may still grow while they are filled.
-    page.mouse.move(above["x"] + 5, above["y"] - 20, steps=5)
-    expect(page.locator(".members li.dragged")).to_have_count(1)
-    expect(page.locator(".members .name")).to_have_text(
+    grab(page, moved(page, scene, "qa"))
+    first = moved(page, scene, "pm").bounding_box()
+    assert first
+    page.mouse.move(first["x"] + 2, first["y"] + first["height"] / 2, steps=5)
+    expect(page.locator(".ring .dragged")).to_have_count(1)
+    expect(page.locator(".ring .who")).to_have_text(
         [scene.named(each) for each in ("qa", "pm", "dev")]
     )
     assert scene.ring() == ["pm", "dev", "qa"]  # nothing is sent before the drop
@@ -128,17 +132,23 @@ def test_the_order_changes_by_dragging_a_member(
     assert scene.ring() == ["qa", "pm", "dev"]
     expect(page.locator(".members .name").first).to_have_text(scene.named("qa"))
 
+    moved(page, scene, "qa").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#notices")).to_have_text(f"{scene.named('qa')} is number 2 of 3.")
+    assert scene.ring() == ["pm", "qa", "dev"]
+    expect(moved(page, scene, "qa")).to_be_focused()
+
 
 def test_the_order_changes_by_touch(browser: Browser, server: Server, scene: Scene) -> None:
     with watched(browser, has_touch=True) as somebody:
         page = opened(somebody, server, scene)
-        handle = page.get_by_role("button", name=f"Move {scene.named('pm')}").bounding_box()
-        below = member(page, scene, "qa").bounding_box()
-        assert handle
-        assert below
+        place = moved(page, scene, "pm").bounding_box()
+        last = moved(page, scene, "qa").bounding_box()
+        assert place
+        assert last
         finger = page.context.new_cdp_session(page)
-        start = {"x": handle["x"] + 5, "y": handle["y"] + 5}
-        end = {"x": start["x"], "y": below["y"] + below["height"] - 2}
+        start = {"x": place["x"] + 5, "y": place["y"] + 5}
+        end = {"x": last["x"] + last["width"] - 2, "y": start["y"]}
         for kind, points in (
             ("touchStart", [start]),
             ("touchMove", [end]),
@@ -148,22 +158,6 @@ def test_the_order_changes_by_touch(browser: Browser, server: Server, scene: Sce
             finger.send("Input.dispatchTouchEvent", touch)  # pyright: ignore[reportUnknownMemberType]
         scene.until(lambda event: event["type"] == "ring_ordered")
         assert scene.ring() == ["dev", "qa", "pm"]
-
-
-def test_the_order_changes_by_keys_and_by_buttons(
-    person: Watched, server: Server, scene: Scene
-) -> None:
-    page = opened(person, server, scene)
-    handle = page.get_by_role("button", name=f"Move {scene.named('qa')}")
-    handle.focus()
-    page.keyboard.press("ArrowUp")
-    expect(page.locator("#notices")).to_have_text(f"{scene.named('qa')} is number 2 of 3.")
-    assert scene.ring() == ["pm", "qa", "dev"]
-    expect(handle).to_be_focused()
-    more_about(page, scene, "pm")
-    page.get_by_role("button", name=f"Move {scene.named('pm')} down").click()
-    expect(page.locator("#notices")).to_have_text(f"{scene.named('pm')} is number 2 of 3.")
-    assert scene.ring() == ["qa", "pm", "dev"]
 
 
 # ── members ───────────────────────────────────────────────────────────────────────────────────────

@@ -169,6 +169,28 @@ def test_the_first_view_is_small(person: Watched, server: Server) -> None:
     assert 10_000 < total < FIRST_VIEW_BYTES_MAX
 
 
+def test_a_view_begins_at_its_top_back_finds_the_place_and_a_lost_view_opens_later(
+    person: Watched, server: Server
+) -> None:
+    page = person.signed_in(server)
+    page.set_viewport_size({"width": 400, "height": 300})
+    expect(page.locator("agent-card").first).to_be_visible()
+    page.evaluate("scrollTo(0, 150)")
+    page.evaluate("location.hash = '#/agent/Echo'")
+    expect(page.get_by_role("heading", name="Echo", exact=True)).to_be_visible()
+    assert page.evaluate("scrollY") == 0
+    expect(page.locator("main")).to_be_focused()
+    page.go_back()
+    expect(page.locator("agent-card").first).to_be_visible()
+    page.wait_for_function("scrollY === 150")
+
+    page.route("**/views/time.js", lambda route: route.abort())
+    page.get_by_role("link", name="Time").click()
+    expect(page.get_by_role("alert")).to_contain_text("Time could not be loaded")
+    page.unroute("**/views/time.js")
+    expect(page.get_by_role("heading", name="Time", exact=True)).to_be_visible()
+
+
 # ── keys, search, themes ──────────────────────────────────────────────────────────────────────────
 
 

@@ -6,7 +6,8 @@ from collections.abc import Generator
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from muster.machines.vocabulary import Activity
+from muster.machines.commands import ReportPlan
+from muster.machines.vocabulary import Activity, PlanState, PlanStep
 from tests.inside import Inside, inside
 from tests.web.pages import Watched
 
@@ -51,6 +52,25 @@ def test_tool_calls_are_shown_live_with_result_duration_and_difference(
     page.reload()
     expect(step(page, "make test")).to_have_attribute("data-state", "failed")
     expect(page.locator("agent-work li")).to_have_count(2)
+
+
+def test_the_header_says_where_it_works_and_the_plan_is_a_checklist(
+    person: Watched, muster: Inside
+) -> None:
+    def planned(*states: PlanState) -> None:
+        steps = (PlanStep(text=f"<i>step {at}", state=state) for at, state in enumerate(states))
+        muster.send(ReportPlan(session=muster.runs("Ada"), steps=tuple(steps)))
+
+    planned(PlanState.DONE, PlanState.ACTIVE, PlanState.PENDING)
+    page = person.signed_in(muster.server, "#/agent/Ada")
+    expect(page.locator("agent-view .facts")).to_contain_text(f"in {muster.home.parent}")
+    plan = page.locator("agent-plan")
+    expect(plan.locator("h2")).to_have_text("Plan: 1 of 3 done")
+    expect(plan.locator("li")).to_have_text([f" <i>step {at}" for at in range(3)])
+    expect(plan.get_by_role("checkbox", checked=True)).to_have_count(1)
+    planned(PlanState.DONE, PlanState.DONE)
+    expect(plan.locator("h2")).to_have_text("Plan: 2 of 2 done")
+    expect(plan.get_by_role("checkbox", checked=True)).to_have_count(2)
 
 
 def test_hostile_and_cut_input_is_shown_as_text(person: Watched, muster: Inside) -> None:

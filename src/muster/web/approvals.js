@@ -43,10 +43,10 @@ export const decisions = (agent = null) =>
 /** The answer that the timeout will give, and when: `auto-deny in 4:05`. */
 export function otherwise({ until, default: allowed }) {
   const left = Math.ceil(secondsUntil(until));
-  const then = allowed ? "auto-allow" : "auto-deny";
-  if (left <= 0) return `${then} now`;
-  if (left >= 3600) return `${then} in ${span(left)}`;
-  return `${then} in ${left < 60 ? `${left} s` : `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`}`;
+  const then = `else it is ${allowed ? "allowed" : "denied"}`;
+  if (left <= 0) return `Time is up: ${then}`;
+  const clock = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
+  return `Answer within ${left < 60 ? `${left} s` : left < 3600 ? clock : span(left)}, ${then}`;
 }
 
 /** The request in one line, without the agent's name. */

@@ -19,7 +19,8 @@ export function reason(need) {
   const agent = store.agents.get(need.seat);
   if (!agent || !["failing", "stuck"].includes(need.kind)) return need.why;
   const line = meaning(agent.badge);
-  return need.kind === "failing" && !line.includes(need.why) ? `${line}: ${need.why}` : line;
+  const told = need.why.split(" | ").at(-1); // the line of a trace that says what went wrong
+  return need.kind === "failing" && !line.includes(told) ? `${line}: ${need.why}` : line;
 }
 
 /** The agent, channel or request that a need is about, and the parts of its address in the page. */

@@ -8,22 +8,22 @@ import { store } from "./store.js";
 export const MODES = {
   inject: {
     button: "Send",
-    label: "inject: into the turn",
+    label: "into the turn (inject)",
     does: "Delivered at once to the agent that has the turn; unread for the others.",
   },
   queue: {
     button: "Send after this turn",
-    label: "queue: after the turn",
+    label: "after the turn (queue)",
     does: "Delivered when the turn ends.",
   },
   interrupt: {
     button: "Interrupt and send",
-    label: "interrupt: pause the turn",
+    label: "now: pause the turn (interrupt)",
     does: "Pauses the turn.",
   },
   parallel: {
     button: "Send to all",
-    label: "parallel: to all at once",
+    label: "to all at once (parallel)",
     does: "Delivered to every member at once.",
   },
 };

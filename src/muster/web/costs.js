@@ -62,7 +62,7 @@ class Costs {
 export const costs = new Costs();
 
 /** An amount in dollars; small amounts get four decimals. */
-export const dollars = (cost) => `$${cost.toFixed(cost >= 1 ? 2 : 4)}`;
+export const dollars = (cost) => `$${cost.toFixed(cost >= 1 || !cost ? 2 : 4)}`;
 
 /** A burn rate: `$0.77/min`; empty where nothing is spent. */
 export const perMinute = (rate) => (rate >= 0.005 ? `$${rate.toFixed(2)}/min` : "");

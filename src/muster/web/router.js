@@ -1,7 +1,12 @@
 // Routing by URL fragment: #/agent/Lyra is the view `agent` with the parameter `Lyra`. The selection is always in
 // the URL, so that tabs, reloads and the back button agree.
 
+import { h } from "./dom.js";
+import { store } from "./store.js";
 import { VIEWS } from "./views/views.js";
+
+const AGAIN_MS = 1500;
+const RELOADED = "reloaded";
 
 /** The URL fragment of a view: link("agent", "Lyra"). */
 export const link = (...parts) => `#/${parts.map(encodeURIComponent).join("/")}`;
@@ -26,9 +31,12 @@ function decoded(part) {
 }
 
 let shown = null;
+let entry = 0; // the number of the place in the browser's history that is shown
+const scrolled = new Map(); // how far each of these places was scrolled
 
 /** Show the view in the URL, now and after every change. */
 export function start(main) {
+  history.scrollRestoration = "manual"; // the content of a place is not there yet when the browser would scroll
   addEventListener("hashchange", () => show(main));
   return show(main);
 }
@@ -37,11 +45,40 @@ async function show(main) {
   if (location.hash === "#main") return main.focus(); // the skip link
   const { view, params } = route();
   const key = location.hash;
+  const isFirst = shown === null;
   shown = key;
-  await view.load();
+  scrolled.set(entry, scrollY);
+  try {
+    await view.load();
+  } catch {
+    return explain(main, view);
+  }
   if (shown !== key) return; // the user navigated on while the module loaded
   const element = document.createElement(view.element);
   element.params = params;
   main.replaceChildren(element);
+  if (!main.contains(document.activeElement) && !isFirst) main.focus({ preventScroll: true });
+  goToPlace();
   document.dispatchEvent(new CustomEvent("routed", { detail: { view, params } }));
+}
+
+/** Scroll to where one was: a place that was left is found again with Back, a new one begins at its top. */
+function goToPlace() {
+  entry = history.state?.entry ?? Math.max(entry, ...scrolled.keys()) + 1;
+  history.replaceState({ entry }, "");
+  scrollTo(0, scrolled.get(entry) ?? 0);
+}
+
+/** The files of a view could not be loaded: muster is away, or another version of it runs. */
+function explain(main, { tab, name }) {
+  const text = `${tab ?? name} could not be loaded: muster is not reachable. It opens when muster is back.`;
+  main.replaceChildren(h("p", { class: "loading", role: "alert", text }));
+  const reload = () => {
+    const last = Number(sessionStorage.getItem(RELOADED) ?? 0);
+    if (store.status.state !== "live" || Date.now() - last < 5 * AGAIN_MS) return; // it is broken for good
+    sessionStorage.setItem(RELOADED, String(Date.now()));
+    location.reload();
+  };
+  store.watch("status", reload);
+  setTimeout(reload, AGAIN_MS); // it was away for a moment only, or a new version has other files
 }

@@ -6,6 +6,7 @@
 //
 //   topics:  team  agents  agent:9  channels  channel:design  partial:design  events  pending  status
 
+import { plain } from "./ansi.js";
 import { get } from "./api.js";
 import { callLine } from "./calls.js";
 import { secondsUntil, setServerTime } from "./clock.js";
@@ -343,8 +344,17 @@ class Store {
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 const listed = (agents) => (Array.isArray(agents) ? agents : []);
 
+const HOLLOW = /^(```.*|[|:\s-]+|\|.*\|)$/; // fences and rows of tables say little without the others
+
+/** The last line that says something, as a terminal and a reader of Markdown would see it. */
 function lastLine(text) {
-  const line = text.slice(-2000).trimEnd().split("\n").at(-1).trim();
+  const lines = text
+    .slice(-2000)
+    .split("\n")
+    .map((each) => plain(each).trim())
+    .filter(Boolean);
+  const telling = lines.findLast((each) => !HOLLOW.test(each)) ?? lines.at(-1) ?? "";
+  const line = telling.replace(/`|\*\*/g, "");
   return line.length > 200 ? `${line.slice(0, 200)}…` : line;
 }
 

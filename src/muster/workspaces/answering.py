@@ -9,8 +9,14 @@ from muster.errors import NotFound
 from muster.machines.ids import ConversationId
 from muster.machines.state import Agent, Workspace
 from muster.machines.vocabulary import WorkspaceState
-from muster.views.answers.workspaces import Changes, FileDiff
-from muster.workspaces.reading import diff_shared, diff_worktree, read_shared, read_worktree
+from muster.views.answers.workspaces import Changes, FileDiff, WorkPlace
+from muster.workspaces.reading import (
+    diff_shared,
+    diff_worktree,
+    read_place,
+    read_shared,
+    read_worktree,
+)
 from muster.workspaces.rules import open_workspace
 from muster.workspaces.service import Workspaces
 from muster.workspaces.viewing import view_workspace
@@ -25,6 +31,14 @@ async def agent_changes(service: Workspaces, agent: Agent, touched: Collection[s
         return await _of_worktree(service, found)
     folder = service.rules.folders(agent)
     return await service.in_thread(read_shared, folder, service.home, touched)
+
+
+async def agent_place(service: Workspaces, agent: Agent) -> WorkPlace:
+    """The folder and the branch that an agent works in."""
+    found = open_workspace(service.team, seat=agent.seat)
+    if found is not None and found.state is not WorkspaceState.CLOSED:
+        return WorkPlace(folder=found.folder, branch=found.branch)
+    return await service.in_thread(read_place, service.rules.folders(agent))
 
 
 async def agent_diff(service: Workspaces, agent: Agent, file: str) -> FileDiff:

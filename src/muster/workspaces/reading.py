@@ -11,7 +11,7 @@ from muster.errors import GitFailed
 from muster.machines.ids import WorkspaceId
 from muster.machines.state import Workspace
 from muster.machines.vocabulary import ChangeCount, WorkspaceState
-from muster.views.answers.workspaces import ChangedFileView, Changes, FileDiff
+from muster.views.answers.workspaces import ChangedFileView, Changes, FileDiff, WorkPlace
 from muster.workspaces.changes import Comparison, count, listed, with_uncommitted
 from muster.workspaces.diffs import ListedFile
 from muster.workspaces.git import Git
@@ -215,6 +215,13 @@ def read_shared(folder: Path, home: Path | None, touched: Collection[str]) -> Ch
         more=max(0, len(files) - len(listed(files))),
         total=count(files),
     )
+
+
+def read_place(folder: Path) -> WorkPlace:
+    """A folder, and the branch that is checked out in it."""
+    top = top_of(folder)
+    branch = "" if top is None else Git(top).run("symbolic-ref", "--quiet", "HEAD").text
+    return WorkPlace(folder=str(folder), branch=branch.removeprefix("refs/heads/"))
 
 
 def _with_touch(found: ListedFile, top: Path, touched: Collection[str]) -> ChangedFileView:

@@ -38,6 +38,14 @@ class WorkspaceView(View, frozen=True, kw_only=True):
     problem: str = ""
 
 
+class WorkPlace(View, frozen=True, kw_only=True):
+    """Where an agent works."""
+
+    folder: str
+    branch: str = ""
+    """The branch that is checked out there; empty without git, or on no branch."""
+
+
 class WorkspaceList(View, frozen=True, kw_only=True):
     """The workspaces of a team, those of agents first."""
 

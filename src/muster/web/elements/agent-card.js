@@ -131,7 +131,8 @@ class AgentCard extends Part {
     setText(parts.cost, [spent(agent.used), perMinute(costs.rateOf(agent.seat))].filter(Boolean).join(" · "));
     setAttribute(parts.cost, "title", spent(agent.used) && `used: ${spentInFull(agent.used)}`);
     setHidden(parts.cost, !spent(agent.used));
-    setText(parts.doing, visible(store.note(agent.seat).doing?.text ?? ""));
+    const doing = visible(store.note(agent.seat).doing?.text ?? "");
+    setText(parts.doing, meaning(agent.badge).includes(doing) ? "" : doing);
     setAttribute(parts.doing, "title", parts.doing.textContent);
     const facts = visible(factLine(agent));
     setText(parts.facts, facts);
@@ -175,8 +176,7 @@ class AgentCard extends Part {
         button.dataset.color = color;
       },
     );
-    const failure = store.failed.get(runKey(agent));
-    show(this.parts.error, failure);
+    show(this.parts.error, store.failed.get(runKey(agent)));
   }
 
   /** The control may have changed since its button was painted: press what the label says, as it is now. */

@@ -1,9 +1,7 @@
-// The members of a channel in turn order: state, unread count, who speaks next, order, timeout; and a form to add more.
-//
-// The order changes by dragging a handle (mouse, pen or touch), by the arrow keys on a handle, or by buttons. While a
-// drag or its request lasts, the list shows the new order; afterwards it shows the server's.
+// The members of a channel in turn order: state, unread count, who speaks next, timeout; and a form to add more. The
+// order changes in the strip of the turns.
 
-import { get, patch, path, post, put, remove } from "../api.js";
+import { get, patch, path, post, remove } from "../api.js";
 import { confirmed, isSelector, turn } from "../channels.js";
 import { errorLine, h, keyed, pushButton, setAttribute, setHidden, setText, show } from "../dom.js";
 import { Part } from "../part.js";
@@ -17,21 +15,11 @@ const COUNT_MS = 400; // minimum interval between two counts of unread messages
 class ChannelMembers extends Part {
   #unread = new Map();
   #counting = null;
-  #dragged = null; // {agent, order} during a drag
   #before = Promise.resolve(); // the change of a timeout that is being sent
-  #asked = null; // the order of a request that is not confirmed yet
 
   start() {
     this.classList.add("panel");
-    this.list = h("ol", {
-      class: "members",
-      on: {
-        pointerdown: (event) => this.#grab(event),
-        pointermove: (event) => this.#drag(event),
-        pointerup: () => this.#drop(),
-        pointercancel: () => this.#letGo(),
-      },
-    });
+    this.list = h("ol", { class: "members" });
     this.select = h("select", { "aria-label": "Agent to add" });
     this.add = h(
       "form",
@@ -64,24 +52,16 @@ class ChannelMembers extends Part {
   #paint() {
     const state = store.channel(this.channel);
     if (!state) return;
-    const focused = this.list.contains(document.activeElement) ? document.activeElement : null;
     keyed(
       this.list,
-      this.#ordered(state),
+      state.members,
       ({ agent }) => agent,
       (member) => this.#row(member),
       (row, member) => this.#paintRow(row, member, state),
     );
-    if (focused?.isConnected && document.activeElement !== focused) focused.focus(); // its row was moved
     this.#paintOthers(state);
     this.#paintBarred(state);
     show(this.error, store.failed.get(this.acting) ?? store.failed.get(`${this.acting}:timeout`));
-  }
-
-  #ordered({ members }) {
-    const order = this.#dragged?.order ?? this.#asked;
-    if (!order) return members;
-    return [...members].sort((a, b) => order.indexOf(a.agent) - order.indexOf(b.agent));
   }
 
   #paintOthers(state) {
@@ -136,15 +116,6 @@ class ChannelMembers extends Part {
 
   #row({ agent, seat }) {
     const parts = {
-      handle: h("button", {
-        type: "button",
-        class: "quiet handle",
-        data: { acts: "" },
-        text: "⠿",
-        "aria-label": `Move ${agent}`,
-        title: "Drag to change the order, or press the arrow keys",
-        on: { keydown: (event) => this.#moveByKey(event, agent) },
-      }),
       state: h("span", { class: "badge" }),
       role: h("span", { class: "role", text: "selector", title: "Chooses the next speaker" }),
       unread: h("span", { class: "unread" }),
@@ -162,7 +133,6 @@ class ChannelMembers extends Part {
     const row = h(
       "li",
       { data: { agent } },
-      parts.handle,
       face(store.agents.get(seat) ?? { seat, name: agent }),
       h(
         "div",
@@ -185,8 +155,6 @@ class ChannelMembers extends Part {
   #acts(agent) {
     const quiet = (text, label, run) => pushButton(text, run, { class: "quiet", "aria-label": label });
     const hand = quiet("", "", () => this.#raise(agent));
-    const up = quiet("↑ Earlier", `Move ${agent} up`, () => this.#moveBy(agent, -1));
-    const down = quiet("↓ Later", `Move ${agent} down`, () => this.#moveBy(agent, 1));
     const leave = quiet("Remove", `Remove ${agent}`, () => this.#leave(agent));
     const timeout = h("input", {
       type: "number",
@@ -199,17 +167,16 @@ class ChannelMembers extends Part {
       "div",
       { class: "acts", hidden: true },
       hand,
-      up,
-      down,
       h("label", {}, "Timeout ", timeout, " s"),
       leave,
     );
-    return { box, hand, up, down, leave, timeout };
+    return { box, hand, leave, timeout };
   }
 
   #paintRow({ parts }, member, state) {
     const { agent } = member;
-    setText(parts.state, member.present ? member.state : "not connected");
+    const away = store.agents.get(member.seat)?.onCall ? "starts for its turn" : "not connected";
+    setText(parts.state, member.present ? member.state : away);
     parts.state.dataset.turn = member.present ? member.state : "";
     setHidden(parts.role, !isSelector(state, agent));
     const count = this.#unread.get(agent) ?? 0;
@@ -221,7 +188,7 @@ class ChannelMembers extends Part {
     );
     this.#paintActs(parts, member, claimed, state);
     const busy = store.pending.has(this.acting) || store.pending.has(`turn:${this.channel}`);
-    for (const each of [parts.give, parts.hand, parts.up, parts.down, parts.leave])
+    for (const each of [parts.give, parts.hand, parts.leave])
       setAttribute(each, "aria-disabled", busy ? "true" : null);
   }
 
@@ -257,84 +224,6 @@ class ChannelMembers extends Part {
       this.#unread = new Map(state.members.map(({ agent, unread }) => [agent, unread]));
       this.#paint();
     }, COUNT_MS);
-  }
-
-  // ── order ────────────────────────────────────────────────────────────────────────────────────
-
-  get #ring() {
-    return this.#asked ?? store.channel(this.channel)?.ring ?? [];
-  }
-
-  /** The list captures the pointer, because the row under it moves in the page. */
-  #grab(event) {
-    const handle = event.target.closest(".handle");
-    if (!handle || event.button !== 0 || store.pending.has(this.acting)) return;
-    this.list.setPointerCapture(event.pointerId);
-    this.#dragged = { agent: handle.closest("li").dataset.agent, order: [...this.#ring] };
-    this.#markDragged();
-  }
-
-  #drag(event) {
-    if (!this.#dragged) return;
-    const { agent, order } = this.#dragged;
-    const rows = [...this.list.children].filter(({ dataset }) => dataset.agent !== agent);
-    const above = rows.filter((row) => {
-      const { top, height } = row.getBoundingClientRect();
-      return event.clientY > top + height / 2;
-    }).length;
-    const moved = order.filter((each) => each !== agent);
-    moved.splice(above, 0, agent);
-    if (moved.join("\n") === order.join("\n")) return;
-    this.#dragged.order = moved;
-    this.#paint();
-  }
-
-  #drop() {
-    if (!this.#dragged) return;
-    const { order } = this.#dragged;
-    this.#dragged = null;
-    this.#markDragged();
-    this.#order(order);
-  }
-
-  #letGo() {
-    this.#dragged = null;
-    this.#markDragged();
-    this.#paint();
-  }
-
-  #markDragged() {
-    for (const row of this.list.children)
-      row.classList.toggle("dragged", row.dataset.agent === this.#dragged?.agent);
-  }
-
-  #moveByKey(event, agent) {
-    const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
-    if (!by) return;
-    event.preventDefault();
-    this.#moveBy(agent, by);
-  }
-
-  #moveBy(agent, by) {
-    const order = [...this.#ring];
-    const from = order.indexOf(agent);
-    const to = from + by;
-    if (to < 0 || to >= order.length) return;
-    order.splice(from, 1);
-    order.splice(to, 0, agent);
-    this.#order(order, `${agent} is number ${to + 1} of ${order.length}.`);
-  }
-
-  async #order(agents, told = "") {
-    if (agents.join("\n") === store.channel(this.channel)?.ring.join("\n")) return this.#paint();
-    this.#asked = agents;
-    this.#paint();
-    const done = await store.act(this.acting, "Changing the order", () =>
-      confirmed(put(path`/api/channels/${this.channel}/ring`, { agents })),
-    );
-    this.#asked = null;
-    this.#paint();
-    if (done && told) document.getElementById("notices").textContent = told;
   }
 
   // ── acting ───────────────────────────────────────────────────────────────────────────────────

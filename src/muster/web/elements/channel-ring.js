@@ -1,8 +1,13 @@
-// The ring of a channel: the members in turn order, the turn holder and its reason, the next speakers, and the time
-// until the timeout.
+// The ring of a channel as a strip: the members in turn order, the turn holder with its time, the next speakers, and
+// the controls of the turn.
+//
+// The order changes by dragging a member (mouse, pen or touch), or by the arrow keys on it. While a drag or its request
+// lasts, the strip shows the new order; afterwards it shows the server's.
 
+import { path, put } from "../api.js";
 import {
   becauseInWords,
+  confirmed,
   countdown,
   isSelector,
   nextInWords,
@@ -11,25 +16,34 @@ import {
   timeLeft,
   turn,
 } from "../channels.js";
-import { errorLine, h, keyed, pushButton, setAttribute, setHidden, setText, show, svg } from "../dom.js";
+import { errorLine, h, keyed, pushButton, setAttribute, setHidden, setText, show } from "../dom.js";
 import { Part } from "../part.js";
 import { store } from "../store.js";
 import { face } from "./agent-face.js";
 
-const SIZE = 320;
-const MIDDLE = SIZE / 2;
-const RADIUS = 118;
-const FACES_MAX = 14; // with more members, each is drawn as a dot
-const ARC = 2 * Math.PI * 27;
-const URGENT = 1 / 3; // part of the time left below which the arc is red
+const FACES_MAX = 14; // of more members, only the holder has a face
+const URGENT = 1 / 3; // part of the time left below which its line is red
+const STEPS = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 };
 
 class ChannelRing extends Part {
+  #dragged = null; // {agent, order} during a drag
+  #asked = null; // the order of a request that is not confirmed yet
+
   start() {
     this.classList.add("panel");
-    this.picture = svg("svg", { viewBox: `0 0 ${SIZE} ${SIZE}`, class: "ring", role: "img" });
-    this.said = h("p", { class: "countdown", "aria-hidden": "true" });
-    this.because = h("p", { class: "because" });
-    this.next = h("p", { class: "upcoming" });
+    this.list = h("ol", {
+      class: "ring",
+      on: {
+        pointerdown: (event) => this.#grab(event),
+        pointermove: (event) => this.#drag(event),
+        pointerup: () => this.#drop(),
+        pointercancel: () => this.#letGo(),
+        keydown: (event) => this.#moveByKey(event),
+      },
+    });
+    this.said = h("span", { class: "countdown", "aria-hidden": "true" });
+    this.because = h("span", { class: "because" });
+    this.next = h("span", { class: "upcoming" });
     this.why = h("p", { class: "wait" });
     this.progress = h("ul", { class: "progress muted" });
     this.error = errorLine();
@@ -52,13 +66,11 @@ class ChannelRing extends Part {
     };
     this.replaceChildren(
       h("h2", { text: "Turns" }),
-      this.picture,
-      this.said,
-      this.because,
-      this.why,
-      this.next,
-      this.progress,
+      this.list,
       h("div", { class: "row acts", data: { acts: "" } }, ...Object.values(this.acts)),
+      h("p", { class: "words" }, this.said, this.because, this.next),
+      this.why,
+      this.progress,
       this.error,
     );
     this.watch([`channel:${this.channel}`, "agents", "pending", "costs"], () => this.#paint());
@@ -76,6 +88,10 @@ class ChannelRing extends Part {
 
   get epoch() {
     return this.state.epoch;
+  }
+
+  get acting() {
+    return `members:${this.channel}`;
   }
 
   #paint() {
@@ -110,43 +126,114 @@ class ChannelRing extends Part {
     );
   }
 
-  /** Redrawn only after a change of members or states; the countdown is painted separately. */
   #paintRing(state) {
-    const looks = JSON.stringify([
-      state.members.map(({ agent, state: now, present }) => [agent, now, present]),
-      state.next,
-      state.claims,
-      state.config.speakerOrder,
-      state.config.selector,
-    ]);
-    if (this.looks === looks) return;
-    this.looks = looks;
-    const places = state.members.map((member, index) => placed(member, index, state));
-    this.arc = svg("circle", { r: 27, class: "arc", "stroke-dasharray": ARC, transform: "rotate(-90)" });
-    const middle = svg(
-      "text",
-      { x: MIDDLE, y: MIDDLE, class: "middle" },
-      short(state.holder ?? stateOf(state).short, 20),
+    const focused = this.list.contains(document.activeElement) ? document.activeElement : null;
+    const members = this.#ordered(state);
+    keyed(
+      this.list,
+      members,
+      ({ agent }) => agent,
+      (member) => placed(member),
+      (place, member) => paintPlace(place, member, state),
     );
-    this.picture.replaceChildren(
-      svg("circle", { cx: MIDDLE, cy: MIDDLE, r: RADIUS, class: "track" }),
-      ...places,
-      middle,
-    );
-    this.picture.querySelector("[data-holder]")?.append(this.arc);
-    setAttribute(this.picture, "aria-label", described(state));
+    if (focused?.isConnected && document.activeElement !== focused) focused.focus(); // its place was moved
+    setAttribute(this.list, "data-many", members.length > FACES_MAX ? "" : null);
+    setAttribute(this.list, "aria-label", described(state));
   }
 
   #paintTime(pending = store.pending.get(`turn:${this.channel}`)) {
     const { state } = this;
     if (!state) return;
-    setText(this.said, pending ? `${pending.label} …` : countdown(state));
+    show(this.said, pending ? `${pending.label} …` : countdown(state));
     const left = timeLeft(state);
-    if (!left || !this.arc) return;
-    this.arc.setAttribute("stroke-dashoffset", String(ARC * (1 - left.part)));
-    this.arc.classList.toggle("urgent", left.part < URGENT && !state.waiting);
+    const place = this.list.querySelector("[data-holder]");
+    if (!left || !place) return;
+    place.style.setProperty("--left", left.part);
+    place.classList.toggle("urgent", left.part < URGENT && !state.waiting);
+  }
+
+  // ── the order ────────────────────────────────────────────────────────────────────────────────
+
+  #ordered({ members }) {
+    const order = this.#dragged?.order ?? this.#asked;
+    if (!order) return members;
+    return [...members].sort((a, b) => order.indexOf(a.agent) - order.indexOf(b.agent));
+  }
+
+  get #ring() {
+    return this.#asked ?? this.state?.ring ?? [];
+  }
+
+  /** The list captures the pointer, because the place under it moves in the page. */
+  #grab(event) {
+    const place = event.target.closest(".place");
+    if (!place || event.button !== 0 || store.reader || store.pending.has(this.acting)) return;
+    this.list.setPointerCapture(event.pointerId);
+    this.#dragged = { agent: place.dataset.agent, order: [...this.#ring] };
+    this.#markDragged();
+  }
+
+  #drag(event) {
+    if (!this.#dragged) return;
+    const { agent, order } = this.#dragged;
+    const others = [...this.list.children].filter(({ dataset }) => dataset.agent !== agent);
+    const before = others.filter((place) => isBefore(place.getBoundingClientRect(), event)).length;
+    const moved = order.filter((each) => each !== agent);
+    moved.splice(before, 0, agent);
+    if (moved.join("\n") === order.join("\n")) return;
+    this.#dragged.order = moved;
+    this.#paint();
+  }
+
+  #drop() {
+    if (!this.#dragged) return;
+    const { order } = this.#dragged;
+    this.#dragged = null;
+    this.#markDragged();
+    this.#order(order);
+  }
+
+  #letGo() {
+    this.#dragged = null;
+    this.#markDragged();
+    this.#paint();
+  }
+
+  #markDragged() {
+    for (const place of this.list.children)
+      place.classList.toggle("dragged", place.dataset.agent === this.#dragged?.agent);
+  }
+
+  #moveByKey(event) {
+    const by = STEPS[event.key];
+    const agent = event.target.closest(".place")?.dataset.agent;
+    if (!by || !agent || store.reader) return;
+    event.preventDefault();
+    const order = [...this.#ring];
+    const from = order.indexOf(agent);
+    const to = from + by;
+    if (to < 0 || to >= order.length) return;
+    order.splice(from, 1);
+    order.splice(to, 0, agent);
+    this.#order(order, `${agent} is number ${to + 1} of ${order.length}.`);
+  }
+
+  async #order(agents, told = "") {
+    if (agents.join("\n") === this.state?.ring.join("\n")) return this.#paint();
+    this.#asked = agents;
+    this.#paint();
+    const done = await store.act(this.acting, "Changing the order", () =>
+      confirmed(put(path`/api/channels/${this.channel}/ring`, { agents })),
+    );
+    this.#asked = null;
+    this.#paint();
+    if (done && told) document.getElementById("notices").textContent = told;
   }
 }
+
+/** Whether a place in the strip, which may have several rows, is before the pointer. */
+const isBefore = ({ top, bottom, left, width }, { clientX, clientY }) =>
+  bottom < clientY || (top <= clientY && left + width / 2 < clientX);
 
 const button = (label, title, run) => pushButton(label, run, { title });
 
@@ -160,32 +247,31 @@ function waitInWords(waiting) {
   return `Waiting: ${waiting.reason} (${ends})`;
 }
 
-/** A member on the ring: the first at the top, the others clockwise. */
-function placed(member, index, state) {
-  const { members } = state;
-  const angle = (2 * Math.PI * index) / members.length - Math.PI / 2;
-  const x = MIDDLE + RADIUS * Math.cos(angle);
-  const y = MIDDLE + RADIUS * Math.sin(angle);
-  const holds = member.state === "ACTIVE" || member.state === "WAITING";
-  const small = members.length > FACES_MAX && !holds;
-  const group = svg("g", {
-    transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`,
-    class: "place",
-    "data-state": member.state,
+function placed({ agent, seat }) {
+  const place = h("li", { class: "place", data: { agent } });
+  place.mark = h("span", { class: "next" });
+  place.handle = pushButton("", () => {}, {
+    "aria-label": `Move ${agent}`,
+    title: "Drag to change the order, or press the arrow keys",
   });
-  if (!member.present) group.setAttribute("data-away", "");
-  if (holds) group.setAttribute("data-holder", "");
-  group.append(
-    svg("title", {}, `${index + 1}. ${member.agent}, ${member.state}`),
-    svg("circle", { r: small ? 7 : 23, class: "seat" }),
+  place.handle.append(
+    face(store.agents.get(seat) ?? { seat, name: agent }),
+    h("span", { class: "who", text: agent }),
+    place.mark,
   );
-  if (!small) group.append(portrait(member), svg("text", { y: 38, class: "who" }, short(member.agent)));
-  const mark = markOf(member, holds, state);
-  if (mark) group.append(svg("text", { y: holds ? -33 : -28, class: "next" }, mark));
-  return group;
+  place.append(place.handle);
+  return place;
 }
 
-/** The word above a face: its claim, `next` by the ring, or its part. */
+function paintPlace(place, member, state) {
+  const holds = member.state === "ACTIVE" || member.state === "WAITING";
+  setAttribute(place, "data-state", member.state);
+  setAttribute(place, "data-away", member.present ? null : "");
+  setAttribute(place, "data-holder", holds ? "" : null);
+  setText(place.mark, markOf(member, holds, state));
+}
+
+/** The word beside a name: its claim, `next` by the ring, or its part. */
 function markOf({ agent }, holds, state) {
   const place = state.claims.findIndex((claim) => claim.agent === agent);
   if (place === 0) return "next";
@@ -194,15 +280,6 @@ function markOf({ agent }, holds, state) {
   if (state.config.speakerOrder === "selector" || state.claims.length || holds) return "";
   return state.members.length > 1 && state.next === agent ? "next" : "";
 }
-
-function portrait(member) {
-  const picture = face(store.agents.get(member.seat) ?? { seat: member.seat, name: member.agent });
-  for (const [name, value] of Object.entries({ x: -20, y: -20, width: 40, height: 40 }))
-    picture.setAttribute(name, value);
-  return picture;
-}
-
-const short = (name, most = 12) => (name.length > most ? `${name.slice(0, most - 1)}…` : name);
 
 /** The ring in words, for screen readers. */
 function described(state) {

@@ -18,7 +18,13 @@ class LiveOutput extends Part {
     this.early = []; // what arrives while the output so far is loaded
     this.last = 0;
     this.session = null;
-    this.lines = h("div", { class: "lines", role: "region", "aria-label": "Output", tabindex: "0" });
+    this.lines = h("div", {
+      class: "lines",
+      role: "region",
+      "aria-label": "Output",
+      tabindex: "0",
+      hidden: true,
+    });
     this.none = h("p", { class: "muted", text: "No output yet." });
     this.filter = h("input", {
       type: "search",
@@ -80,6 +86,7 @@ class LiveOutput extends Part {
     lines.append(...added);
     while (lines.childElementCount > LINES) lines.firstElementChild.remove();
     setHidden(this.none, lines.childElementCount > 0);
+    setHidden(lines, lines.childElementCount === 0);
     if (this.filter.value) this.#narrow();
     if (atBottom) lines.scrollTop = lines.scrollHeight;
   }

@@ -46,7 +46,7 @@ class SincePanel extends Part {
         pushButton("Mark as read", read, { class: "button" }),
       ),
       h("ul", { "aria-labelledby": "since" }, rows),
-      talked(digest),
+      talked(digest) ?? "",
     );
   }
 }

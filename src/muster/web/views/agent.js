@@ -1,6 +1,7 @@
 // The view of one agent: identity, run control, chat, output, records and explanations.
 
 import "../elements/agent-notes.js";
+import "../elements/agent-plan.js";
 import "../elements/agent-work.js";
 import "../elements/approval-list.js";
 import "../elements/decision-list.js";
@@ -11,19 +12,22 @@ import "../elements/run-controls.js";
 import "../elements/run-panel.js";
 import "../elements/tab-set.js";
 import "../elements/work-changes.js";
-import { path } from "../api.js";
+import { get, path } from "../api.js";
 import { needsOf, reason } from "../attention.js";
 import { look, meaning, paintBadge } from "../badge.js";
 import { evidenceText, moment } from "../clock.js";
-import { spentInFull } from "../costs.js";
+import { dollars, spentInFull } from "../costs.js";
 import { h, pushButton, setAttribute, setHidden, setText } from "../dom.js";
 import { showAgentSettings } from "../elements/agent-dialog.js";
 import { face } from "../elements/agent-face.js";
 import { soul, transcript, wakePayload, why } from "../elements/agent-records.js";
+import { copyLine } from "../elements/copy-line.js";
 import { Part } from "../part.js";
 import { go, link } from "../router.js";
 import { store } from "../store.js";
+import { talks } from "../talks.js";
 import { visible } from "../visible.js";
+import { commandLine } from "../words.js";
 
 class AgentView extends Part {
   start() {
@@ -38,6 +42,7 @@ class AgentView extends Part {
     this.wake = h("p", { class: "wake", hidden: true });
     this.places = h("p", { class: "places" });
     this.need = h("p", { class: "need", hidden: true });
+    this.connect = howToConnect(agent);
     this.replaceChildren(
       h(
         "header",
@@ -59,22 +64,39 @@ class AgentView extends Part {
         this.need,
       ),
       h("div", { class: "standing" }, part("run-controls", agent), part("failure-panel", agent)),
+      this.connect,
       part("approval-list", agent, "panel"),
       part("decision-list", agent, "panel"),
       h(
         "div",
         { class: "columns" },
         part("chat-thread", agent, "panel"),
-        h("div", { class: "side" }, part("run-panel", agent, "panel"), this.#records(agent)),
+        h(
+          "div",
+          { class: "side" },
+          part("agent-plan", agent, "panel"),
+          this.#records(agent),
+          part("run-panel", agent, "panel"),
+        ),
       ),
     );
-    this.watch([`agent:${agent.seat}`, "channels"], () => this.#paint());
+    this.watch([`agent:${agent.seat}`, "channels", "talks"], () => this.#paint());
+    this.listen((events) => {
+      if (events.some(({ type }) => type.startsWith("workspace_"))) this.#findPlace();
+    });
+    this.#findPlace();
     this.tick(() => this.#paint());
     this.actKey("s", "Press the main button of the agent", () => this.querySelector("run-controls").press());
     this.actKey("m", "Write a message to the agent", () => this.querySelector("textarea").focus());
     this.key("]", "Next agent", () => this.#step(1));
     this.key("[", "Previous agent", () => this.#step(-1));
     if (this.params[1] === "write") this.querySelector("textarea").focus();
+  }
+
+  /** The folder and the branch that it works in. */
+  async #findPlace() {
+    this.place = await get(path`/api/agents/${this.agent.id}/place`).catch(() => null);
+    if (this.isConnected) this.#paint();
   }
 
   /** The agent may be registered while the page is open. */
@@ -135,10 +157,14 @@ class AgentView extends Part {
     setText(this.title_, agent.name ?? `Seat ${agent.seat}, unnamed`);
     paintBadge(this.badge, agent.badge);
     setText(this.meaning, meaning(agent.badge));
-    setText(this.facts, factsOf(agent).join(" · "));
+    setText(this.facts, factsOf(agent, this.place).join(" · "));
     setHidden(this.wake, !agent.lastWake);
     setText(this.wake, agent.lastWake ? `At its last wake: ${visible(agent.lastWake.line)}` : "");
     setAttribute(this.wake, "data-check", agent.lastWake?.check ?? null);
+    setHidden(
+      this.connect,
+      agent.authority !== "self" || Boolean(agent.byHand) || agent.badge.color === "green",
+    );
     this.#paintPlaces(agent);
     this.#preferWork();
     const [need] = needsOf(agent).filter(
@@ -150,12 +176,19 @@ class AgentView extends Part {
   }
 
   #paintPlaces(agent) {
-    const told = JSON.stringify([agent.channels, agent.tasks]);
+    const tasks = agent.tasks.map((task) => ({ task, text: talks.get(task)?.text }));
+    if (tasks.some(({ text }) => !text) && !talks.session) talks.load();
+    const told = JSON.stringify([agent.channels, tasks]);
     if (this.told === told) return;
     this.told = told;
     this.places.replaceChildren(
-      ...agent.tasks.map((task) =>
-        h("a", { href: link("conversation", task), class: "place" }, "works on ", h("b", { text: task })),
+      ...tasks.map(({ task, text }) =>
+        h(
+          "a",
+          { href: link("conversation", task), class: "place task", title: task },
+          "Task: ",
+          h("b", { text: visible(text ?? task, TASK_CHARS) }),
+        ),
       ),
       ...Object.entries(agent.channels).map(([name, state]) =>
         h(
@@ -176,6 +209,8 @@ class AgentView extends Part {
 }
 
 const WORK = 1; // the place of its tab
+const LEAD = 4; // its seat
+const TASK_CHARS = 90;
 
 const changesOf = ({ id, seat }) =>
   Object.assign(document.createElement("work-changes"), { owner: path`/api/agents/${id}`, seat });
@@ -190,18 +225,31 @@ const AUTHORITIES = {
   file: "its own loop follows its state file",
 };
 
-function factsOf(agent) {
-  const { evidence, document } = agent;
+/** The facts in the header: where it works, what it has used, what is next, and how fresh all of that is. */
+function factsOf(agent, place) {
+  const { evidence, budget, counted, used } = agent;
+  const most = budget.costUsd && `${dollars(counted?.costUsd ?? 0)} of ${dollars(budget.costUsd)}`;
   return [
-    agent.seat === 4 ? "lead" : `seat ${agent.seat}`,
-    document?.colorName,
-    AUTHORITIES[agent.authority],
+    place && `in ${visible(place.folder, 120)}`,
+    place?.branch && `branch ${visible(place.branch, 80)}`,
     agent.retryAt && `next try ${moment(agent.retryAt, true)}`,
-    spentInFull(agent.used) && `used ${spentInFull(agent.used)}`,
+    spentInFull(used) && `used ${spentInFull(used)}`,
+    most && `budget: ${most}`,
     agent.confinement,
-    evidence && `evidence: ${evidenceText(evidence)}`,
+    agent.seat === LEAD ? "lead" : AUTHORITIES[agent.authority],
+    evidence && `last sign: ${evidenceText(evidence)}`,
   ].filter(Boolean);
 }
+
+/** What a person does so that an agent that runs elsewhere connects. */
+const howToConnect = ({ id }) =>
+  h(
+    "section",
+    { class: "panel connect", hidden: true, "aria-label": "How it connects" },
+    h("p", { text: "It connects by itself: run its program anywhere with these two, and with its token." }),
+    copyLine(`export MUSTER_URL=${location.origin}`),
+    copyLine(commandLine(["muster", "token", "issue", "--agent", id])),
+  );
 
 function part(name, agent, className = "") {
   const element = document.createElement(name);

@@ -60,9 +60,10 @@ class ChannelView extends Part {
       "div",
       { class: "whole" },
       this.#buildHead(),
+      part("channel-ring"),
       asked,
-      h("div", { class: "column" }, part("channel-ring"), part("channel-members"), part("channel-rules")),
       h("div", { class: "column talk" }, thread, form),
+      h("div", { class: "column" }, part("channel-members"), part("channel-rules")),
     );
   }
 

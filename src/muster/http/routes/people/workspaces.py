@@ -11,9 +11,21 @@ from muster.machines.commands import SendMessage
 from muster.machines.ids import ConversationId, WorkspaceId
 from muster.machines.state import Agent, Workspace
 from muster.views.answers import Recorded
-from muster.views.answers.workspaces import Changes, FileDiff, WorkspaceList, WorkspaceView
+from muster.views.answers.workspaces import (
+    Changes,
+    FileDiff,
+    WorkPlace,
+    WorkspaceList,
+    WorkspaceView,
+)
 from muster.views.memory.digest import written_files
-from muster.workspaces.answering import agent_changes, agent_diff, task_changes, task_diff
+from muster.workspaces.answering import (
+    agent_changes,
+    agent_diff,
+    agent_place,
+    task_changes,
+    task_diff,
+)
 from muster.workspaces.viewing import view_workspace, view_workspaces
 
 BranchName = Annotated[str, msgspec.Meta(max_length=250)]
@@ -34,6 +46,12 @@ def _reads(call: ApiCall, agent: Agent) -> Agent:
         remedy = "It is in a private channel; a member or an operator may."
         raise Forbidden(who="You", act=f"read the changes of {agent.id!r}", remedy=remedy)
     return agent
+
+
+@route("GET", "/api/agents/{name}/place", may=EVERYBODY)
+async def show_agent_place(call: ApiCall, name: str) -> WorkPlace:
+    """Show the folder that an agent works in, and the branch that is checked out there."""
+    return await agent_place(call.muster.workspaces, call.agent(name))
 
 
 @route("GET", "/api/agents/{name}/changes", may=EVERYBODY, compress=True)
