@@ -184,7 +184,7 @@ def test_a_view_begins_at_its_top_back_finds_the_place_and_a_lost_view_opens_lat
     expect(page.locator("agent-card").first).to_be_visible()
     page.wait_for_function("scrollY === 150")
 
-    page.route("**/views/time.js", lambda route: route.abort())
+    page.route("**/views/time.js", lambda route: route.abort("connectionrefused"))
     page.get_by_role("link", name="Time").click()
     expect(page.get_by_role("alert")).to_contain_text("Time could not be loaded")
     page.unroute("**/views/time.js")

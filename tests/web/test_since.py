@@ -61,6 +61,7 @@ def _read(browser: Browser, server: Server) -> None:
     with watched(browser, bypass_csp=True) as person:
         page = person.signed_in(server)
         panel = page.locator("since-panel")
+        expect(panel).not_to_contain_text("null")  # nothing was said in channels
         expect(panel.locator(".counts")).to_have_text("1 done1 failed$4.20 spent")
         expect(panel.locator("li")).to_have_count(2)
         expect(panel.locator("[data-kind=failed]")).to_contain_text("ada")
