@@ -244,3 +244,24 @@ def test_a_program_imports_with_either_client(tmp_path: Path) -> None:
             assert (done.changed, done.messages) == ((), 0)
 
         run(again())
+
+
+def test_two_machines_agree_on_what_a_person_renamed_and_edited(tmp_path: Path) -> None:
+    """An older export undid a rename, and an edited soul travelled only if its letter was first."""
+    desk, laptop = tmp_path / "desk", tmp_path / "laptop"
+    play(desk, *LIVED, c.ReportStatus(agents=()))
+    play(laptop, life("laptop-1"), JULIAN)
+    with live(laptop):
+        exported(desk, before := tmp_path / "before.json")
+        taken_in(laptop, before)
+    play(desk, c.EditSoul(seat=LYRA, soul="Zzz."), c.RenameAgent(seat=LYRA, name="Zoe"))
+    with live(desk), live(laptop):
+        exported(desk, after := tmp_path / "after.json")
+        assert taken_in(laptop, after)["changed"] == ["Zoe"]
+        exported(laptop, back := tmp_path / "back.json")
+        for old in (back, before):
+            assert taken_in(desk, old).get("changed", []) == []
+        found = [exported(home, after)["documents"] for home in (desk, laptop)]
+    lyras = [next(each for each in team if each["_id"] == "agent-identity:0") for team in found]
+    assert lyras[0] == lyras[1]
+    assert (lyras[0]["name"], lyras[0]["individuationArtifact"]) == ("Zoe", "Zzz.")

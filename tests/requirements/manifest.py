@@ -2659,6 +2659,20 @@ TALKING_TO_EACH = (
         },
     ),
     Promise(
+        "The later act of a person wins a merge: a rename, and an edit of a soul.",
+        {
+            "machines/teams/test_acts_of_people.py": [
+                "test_an_edited_soul_travels_whatever_its_first_letter",
+                "test_a_rename_travels_whatever_its_first_letter",
+                "test_an_export_from_before_a_rename_does_not_undo_it",
+                "test_who_knows_of_an_edit_overrules_it_though_the_clock_here_is_a_year_behind",
+            ],
+            "acceptance/test_two_machines.py": [
+                "test_two_machines_agree_on_what_a_person_renamed_and_edited",
+            ],
+        },
+    ),
+    Promise(
         "A summoned agent can be retired and brought back to its seat; soul and history stay.",
         {
             "http/routes/test_repair.py": [

@@ -29,9 +29,18 @@ class AgentDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
     chosen_name: str | None = None
     """The name that the agent chose, where another seat of the merged team has that name."""
 
+    born_as: str | None = None
+    """The name that the agent had at its birth, where a person has renamed it."""
+
+    renamed_at: datetime | None = None
+    """When a person last renamed it. The later rename wins a merge."""
+
     color_name: str | None = None
     individuation_artifact: str | None = None
-    """The soul: the text that the agent wrote when it registered."""
+    """The soul: the text that the agent wrote when it registered, or that a person made of it."""
+
+    soul_edited_at: datetime | None = None
+    """When a person last edited or chose the soul. The later edit wins a merge."""
 
     color: str
     gender: str

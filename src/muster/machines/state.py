@@ -326,13 +326,19 @@ class Agent(Record, frozen=True, kw_only=True):
     chosen_name: str | None = None
     """The name that the agent chose, where its document came from another machine."""
 
+    born_as: str = ""
+    """The name that it had before its first rename."""
+
+    renamed_at: datetime | None = None
+    """When a person last renamed it, by a clock that never runs back."""
+
     color: str = ""
     color_name: str = ""
     gender: str = ""
     face_variant: FaceVariant = FaceVariant()
     soul: str = ""
-    is_soul_edited: bool = False
-    """Whether a person has edited or chosen its soul: no import replaces it then."""
+    soul_edited_at: datetime | None = None
+    """When a person last edited or chose its soul, by a clock that never runs back."""
 
     created_at: datetime | None = None
     last_alive_at: datetime | None = None

@@ -123,7 +123,7 @@ def test_a_seat_that_hatches_has_its_time() -> None:
 
 HISTORY = {
     *("Evidence.at", "Failure.at", "RunControl.set_at", "RunControl.current_at"),
-    *("Agent.created_at", "Agent.last_alive_at"),
+    *("Agent.created_at", "Agent.last_alive_at", "Agent.renamed_at", "Agent.soul_edited_at"),
     *("RunControl.scheduled_at", "RunControl.last_scheduled"),
 }
 """Times that a jump does not move: of what has happened, and of schedules, which are on the wall

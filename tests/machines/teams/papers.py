@@ -26,6 +26,9 @@ def paper(
     born: int | None = 0,
     alive: int | None = None,
     session: str | None = None,
+    renamed: int | None = None,
+    born_as: str | None = None,
+    edited: int | None = None,
 ) -> AgentDocument:
     """The document of a seat."""
     return parse_document(
@@ -39,6 +42,9 @@ def paper(
             created_at=None if born is None else at(born),
             last_alive_at=None if alive is None else at(alive),
             last_session_id=session,
+            renamed_at=None if renamed is None else at(renamed),
+            born_as=born_as,
+            soul_edited_at=None if edited is None else at(edited),
         )
     )
 
@@ -74,6 +80,9 @@ born = st.builds(
     born=moments,
     alive=moments,
     session=st.sampled_from([None, "s1", "s2"]),
+    renamed=moments,
+    born_as=st.sampled_from([None, "Lyra", "Kael"]),
+    edited=moments,
 )
 unborn = st.builds(
     hatching,

@@ -35,9 +35,9 @@ def take_in(home: Path, as_json: bool, file: Path) -> None:
     """Merge the team that another machine exported.
 
     FILE was written by `muster export`; `-` reads standard input. If both machines changed an
-    agent, the most recent session wins and the oldest soul is kept; the discarded version is
-    recorded in the log. Nothing is started, and agents that are live here are left alone. An
-    invalid file changes nothing.
+    agent, the most recent session wins, the oldest soul is kept, and the latest rename and the
+    latest edit of that soul win; the discarded version is recorded in the log. Nothing is started,
+    and agents that are live here are left alone. An invalid file changes nothing.
     """
     content = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
     paper = read_paper(content, str(file))

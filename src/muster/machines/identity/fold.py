@@ -1,5 +1,8 @@
 """The fold of the identity facts: how each one changes the state."""
 
+from datetime import datetime, timedelta
+from typing import Final
+
 from msgspec.structs import replace
 
 from muster.limits import FORMER_NAMES_MAX
@@ -28,6 +31,8 @@ _EVIDENCE = {
     "born": "report",
 }
 """The kind of evidence for each trigger, where its author makes no difference."""
+
+_TICK: Final = timedelta(microseconds=1)
 
 
 def muster_started(team: Team, event: Event, fact: e.MusterStarted) -> Team:
@@ -158,7 +163,14 @@ def note_forgotten(team: Team, event: Event, fact: e.NoteForgotten) -> Team:
 
 
 def soul_edited(team: Team, event: Event, fact: e.SoulEdited) -> Team:
-    return _with(team, replace(team.agents[fact.seat], soul=fact.soul, is_soul_edited=True))
+    agent = team.agents[fact.seat]
+    edited_at = _later_than(agent.soul_edited_at, event.ts)
+    return _with(team, replace(agent, soul=fact.soul, soul_edited_at=edited_at))
+
+
+def _later_than(before: datetime | None, now: datetime) -> datetime:
+    """Now, or right after an act that a faster clock of another machine has dated later."""
+    return now if before is None else max(now, before + _TICK)
 
 
 def wake_recorded(team: Team, event: Event, fact: e.WakeRecorded) -> Team:
@@ -249,7 +261,15 @@ def agent_renamed(team: Team, event: Event, fact: e.AgentRenamed) -> Team:
     names = put(drop(team.names, name_key(fact.previous)), name_key(fact.name), agent.seat)
     folder = "" if fact.name == agent.folder_name else agent.folder_name
     former = (*agent.former_names, fact.previous)[-FORMER_NAMES_MAX:]
-    agent = replace(agent, name=fact.name, folder=folder, former_names=former)
+    agent = replace(
+        agent,
+        name=fact.name,
+        chosen_name=agent.chosen_name and fact.name,
+        born_as=agent.born_as or agent.chosen_name or fact.previous,
+        renamed_at=_later_than(agent.renamed_at, event.ts),
+        folder=folder,
+        former_names=former,
+    )
     return _with(replace(_keep_folder(team, agent), names=names), agent)
 
 

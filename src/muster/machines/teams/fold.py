@@ -57,12 +57,16 @@ def _update_agent(agent: Agent, document: AgentDocument, event: Event) -> Agent:
         successor_at=document.place,
         status=document.status,
         name=document.name,
+        former_names=_former_names(agent, document),
         chosen_name=document.chosen_name or (agent.chosen_name and document.name),
+        born_as=document.born_as or "",
+        renamed_at=document.renamed_at,
         color=document.color,
         color_name=document.color_name or "",
         gender=document.gender,
         face_variant=document.face_variant or agent.face_variant,
         soul=document.individuation_artifact or "",
+        soul_edited_at=document.soul_edited_at,
         created_at=document.created_at,
         last_alive_at=document.last_alive_at,
         last_session_id=document.last_session_id,
@@ -75,6 +79,20 @@ def _update_agent(agent: Agent, document: AgentDocument, event: Event) -> Agent:
     current = RunMode.CONTINUOUS if here else RunMode.PAUSE
     run = replace(agent.run, current=current, current_at=event.ts)
     return replace(agent, run=run, confirmed_in=None)
+
+
+def _former_names(agent: Agent, document: AgentDocument) -> tuple[str, ...]:
+    """The names that it had here, where a person renamed it on the other machine.
+
+    Another birth that won the seat has none of them: they are those of the agent that lost it.
+    """
+    born_as = document.born_as or document.chosen_name or document.name
+    is_same = (
+        agent.name is not None and (agent.born_as or agent.chosen_name or agent.name) == born_as
+    )
+    if not is_same or document.renamed_at == agent.renamed_at:
+        return agent.former_names
+    return (*agent.former_names, agent.id)[-limits.FORMER_NAMES_MAX :]
 
 
 def _hatch_until(document: AgentDocument, now: datetime) -> datetime | None:

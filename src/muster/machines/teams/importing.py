@@ -75,12 +75,14 @@ def _merged(team: Team, incoming: Iterable[AgentDocument], held: set[SeatId]) ->
     here = {agent.seat: document_of(agent) for agent in agents}
     mine = {agent.seat: agent.name for agent in agents if agent.name and _keeps_name(team, agent)}
     coming = [
-        replace(each, name=mine.get(each.grid_position, each.name))
+        each
         for each in map(with_chosen_name, incoming)
         if each.grid_position not in held and _is_about(each, mine.get(each.grid_position))
     ]
-    edited = {agent.seat: agent.soul for agent in agents if agent.is_soul_edited}
-    joined = join((*here.values(), *(_with_soul(each, edited) for each in coming)))
+    for each in (each for each in coming if each.grid_position in mine):
+        seat = each.grid_position
+        here[seat] = join(_as_one_self(here[seat], each))[seat]
+    joined = join((*here.values(), *(each for each in coming if each.grid_position not in mine)))
     names = assign_names(joined, mine)
     return {
         seat: _stored_document(team, with_name(document, names.get(seat)))
@@ -88,10 +90,18 @@ def _merged(team: Team, incoming: Iterable[AgentDocument], held: set[SeatId]) ->
     }
 
 
-def _with_soul(document: AgentDocument, edited: Mapping[SeatId, str]) -> AgentDocument:
-    """A document with the soul that a person has chosen here, where one has."""
-    soul = edited.get(document.grid_position)
-    return document if soul is None else replace(document, individuation_artifact=soul)
+def _as_one_self(here: AgentDocument, coming: AgentDocument) -> tuple[AgentDocument, AgentDocument]:
+    """The documents of an agent that has its name from each machine's settings.
+
+    Each machine has enrolled it at another time, yet it is one agent: the later edit of its soul
+    wins, whichever machine was first.
+    """
+    name, born_as, renamed_at = here.name, here.born_as, here.renamed_at
+    coming = replace(coming, name=name, born_as=born_as, renamed_at=renamed_at)
+    if here.soul_edited_at is None and coming.soul_edited_at is None:
+        return here, coming
+    first = min((each.created_at for each in (here, coming) if each.created_at), default=None)
+    return replace(here, created_at=first), replace(coming, created_at=first)
 
 
 def _keeps_name(team: Team, agent: Agent) -> bool:

@@ -1,16 +1,21 @@
 """Merging the documents of one team from two machines.
 
-A document has two parts, and each part is taken whole from the document that wins it:
+A document has two parts:
 
 - its **life** (status, lastAliveAt, lastSessionId): the later `lastAliveAt` wins. A registered
   agent wins over a seat that was only prepared; of two prepared seats, the later one wins.
 - its **self** (name, soul, looks, createdAt): the first soul wins, that is the earliest
-  `createdAt` of those with a soul; then of those with a name.
+  `createdAt` of those with a soul; then of those with a name; then the alphabetically earlier name
+  at birth. Of two versions of the same self, the later rename wins the name and the later edit wins
+  the soul, each for itself, so that a person's act loses only against a later one.
 
-A total order breaks ties. Lives: the alphabetically later `lastSessionId` wins, then sleeping over
-alive and expired over hatching, because that is the later state. Selves: the alphabetically earlier
-name, soul and looks win. Taking the winner of a total order is commutative, associative and
-idempotent.
+A total order breaks the ties that are left. Lives: the alphabetically later `lastSessionId` wins,
+then sleeping over alive and expired over hatching, because that is the later state. Selves: the
+alphabetically earlier name, soul and looks win. A part that is the winner of a total order, alone
+or within the winners of an order before it, is commutative, associative and idempotent.
+
+`renamedAt` and `soulEditedAt` are taken from the clock, but are always later than the act that they
+replace. So the order of acts that know of each other does not depend on a clock.
 
 If two seats chose the same name, the older self keeps it, and the other is named with its seat
 (`Lyra-3`). Its document keeps the chosen name, so that the next merge decides again.
@@ -54,13 +59,28 @@ def join(documents: Iterable[AgentDocument]) -> Documents:
 
 def _winner(one: AgentDocument, other: AgentDocument) -> AgentDocument:
     """The winning self combined with the winning life."""
-    mine = min(one, other, key=self_order)
     lived = max(one, other, key=life_order)
     return replace(
-        mine,
+        _winning_self(one, other),
         status=lived.status,
         last_alive_at=lived.last_alive_at,
         last_session_id=lived.last_session_id,
+    )
+
+
+def _winning_self(one: AgentDocument, other: AgentDocument) -> AgentDocument:
+    """The older self; of two versions of one self, its latest name and soul."""
+    if birth_order(one) != birth_order(other):
+        return min(one, other, key=birth_order)
+    named, edited = min(one, other, key=_name_order), min(one, other, key=_soul_order)
+    born_as = one.born_as or one.name
+    return replace(
+        min(one, other, key=_looks_order),
+        name=named.name,
+        born_as=born_as if born_as != named.name else None,
+        renamed_at=named.renamed_at,
+        individuation_artifact=edited.individuation_artifact,
+        soul_edited_at=edited.soul_edited_at,
     )
 
 
@@ -71,18 +91,31 @@ def life_order(document: AgentDocument) -> tuple[bool, datetime, str, bool]:
     return born, at or _NEVER, document.last_session_id or "", document.status in _LATER
 
 
-def self_order(document: AgentDocument) -> tuple[bool, bool, timedelta, tuple[str, ...]]:
-    """A sort key for selves: the smaller one wins."""
-    face = document.face_variant or FaceVariant()
+def birth_order(document: AgentDocument) -> tuple[bool, bool, timedelta, str]:
+    """A sort key for selves: the smaller one wins. Versions of one self have the same key."""
     created, named = document.created_at, document.name is not None
     # a named agent: the earliest wins; a prepared seat: the latest wins
-    first = (created or _UNKNOWN) - _NEVER if named else _NEVER - (created or _NEVER)
-    rest = (
-        *(document.name or "", document.individuation_artifact or "", document.color),
-        *(document.color_name or "", document.gender, face.eyes, face.mouth),
-        str(document.place or ""),
-    )
-    return not named, not document.individuation_artifact, first, rest
+    first = (created or _UNKNOWN) - _NEVER if named else _latest_first(created)
+    born_as = document.born_as or document.name or ""
+    return not named, not document.individuation_artifact, first, born_as
+
+
+def _name_order(document: AgentDocument) -> tuple[timedelta, str]:
+    return _latest_first(document.renamed_at), document.name or ""
+
+
+def _soul_order(document: AgentDocument) -> tuple[timedelta, str]:
+    return _latest_first(document.soul_edited_at), document.individuation_artifact or ""
+
+
+def _looks_order(document: AgentDocument) -> tuple[str, ...]:
+    face = document.face_variant or FaceVariant()
+    looks = (document.color, document.color_name or "", document.gender, face.eyes, face.mouth)
+    return *looks, str(document.place or "")
+
+
+def _latest_first(moment: datetime | None) -> timedelta:
+    return _NEVER - (moment or _NEVER)
 
 
 # ── names ─────────────────────────────────────────────────────────────────────────────────────────
@@ -109,7 +142,7 @@ def assign_names(
     names = dict(settled or {})
     taken = {name_key(name) for name in names.values()}
     duplicates: list[AgentDocument] = []
-    for each in sorted(documents.values(), key=lambda each: (self_order(each), each.grid_position)):
+    for each in sorted(documents.values(), key=_age_order):
         if each.name is None or each.grid_position in names:
             continue
         if name_key(each.name) in taken:
@@ -121,6 +154,10 @@ def assign_names(
         names[each.grid_position] = name = _unique_name(each, taken)
         taken.add(name_key(name))
     return names
+
+
+def _age_order(document: AgentDocument) -> tuple[object, ...]:
+    return birth_order(document), document.grid_position
 
 
 def _unique_name(document: AgentDocument, taken: set[str]) -> str:

@@ -36,8 +36,11 @@ class LooseDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     name: str | None = None
     chosen_name: str | None = None
+    born_as: str | None = None
+    renamed_at: datetime | None = None
     color_name: str | None = None
     individuation_artifact: str | None = None
+    soul_edited_at: datetime | None = None
     color: str | None = None
     gender: str | None = None
     grid_position: int | None = None
@@ -73,8 +76,11 @@ def document_of(agent: Agent) -> AgentDocument:
         status=agent.status,
         name=agent.name,
         chosen_name=agent.chosen_name if agent.chosen_name != agent.name else None,
+        born_as=_born_as(agent.born_as, agent.chosen_name or agent.name),
+        renamed_at=agent.renamed_at,
         color_name=agent.color_name if named else None,
         individuation_artifact=agent.soul if named else None,
+        soul_edited_at=agent.soul_edited_at,
         color=agent.color,
         gender=agent.gender,
         grid_position=agent.seat,
@@ -84,6 +90,11 @@ def document_of(agent: Agent) -> AgentDocument:
         last_session_id=agent.last_session_id,
         created_at=agent.created_at,
     )
+
+
+def _born_as(name: str | None, now: str | None) -> str | None:
+    """The name at birth as a document has it: only where it differs from the name now."""
+    return name if name and name != now else None
 
 
 # ── validation ────────────────────────────────────────────────────────────────────────────────────
@@ -101,15 +112,19 @@ def parse_document(loose: LooseDocument) -> AgentDocument:
     if name is not None and status not in BORN:
         status = Status.SLEEPING
     born = name is not None
+    chosen = loose.chosen_name if born and loose.chosen_name != name else None
     return AgentDocument(
         id=document_id(seat),
         type="agent-identity",
         category="identity",
         status=status,
         name=name,
-        chosen_name=loose.chosen_name if born and loose.chosen_name != name else None,
+        chosen_name=chosen,
+        born_as=_born_as(loose.born_as, chosen or name) if born else None,
+        renamed_at=as_moment(loose.renamed_at, what) if born else None,
         color_name=(loose.color_name or "") if born else None,
         individuation_artifact=(loose.individuation_artifact or "") if born else None,
+        soul_edited_at=as_moment(loose.soul_edited_at, what) if born else None,
         color=loose.color or "",
         gender=loose.gender or "",
         grid_position=seat,
@@ -163,7 +178,7 @@ def _status(loose: LooseDocument, what: str) -> Status:
 
 def check_document(document: AgentDocument) -> None:
     """Refuse a document with an invalid name or an oversized field."""
-    for name in (document.name, document.chosen_name):
+    for name in (document.name, document.chosen_name, document.born_as):
         if name is not None:
             check_plain("the name", name)
     check_soul(f"the soul in {document.id!r}", document.individuation_artifact or "")

@@ -117,7 +117,7 @@ async def names_of(store: EventStore, agent: Agent) -> frozenset[str]:
     renames = LogFilter(types=frozenset({"agent_renamed"}), seat=agent.seat)
     facts = (decode(each.data).fact for each in await read_whole(store, 0, renames))
     former = (getattr(fact, "previous", None) for fact in facts)
-    known = (agent.id, agent.chosen_name, *former)
+    known = (agent.id, agent.chosen_name, agent.born_as, *agent.former_names, *former)
     return frozenset(name_key(name) for name in known if name)
 
 

@@ -1,0 +1,157 @@
+"""Two machines agree on what a person did last: a rename and an edit of a soul win by their order,
+never by their letters."""
+
+from datetime import timedelta
+
+import pytest
+
+from muster.machines import commands as c
+from muster.machines.documents import AgentDocument
+from muster.machines.ids import LEAD_SEAT, SeatId
+from muster.machines.teams.merge import merge
+from muster.machines.teams.papers import document_of
+from muster.machines.vocabulary import Authority
+from tests.machines.identity import test_identity
+from tests.machines.scene import Scene
+from tests.machines.teams.papers import at, paper
+
+MIRA = SeatId(0)
+BORN = paper(0, "Mira", "MMM soul of Mira")
+
+
+def two_machines() -> tuple[Scene, Scene]:
+    one, other = test_identity.led(), test_identity.led()
+    one.do(c.ImportTeam(documents=(BORN,)))
+    other.do(c.ImportTeam(documents=(BORN,)))
+    return one, other
+
+
+def document(scene: Scene, seat: SeatId = MIRA) -> AgentDocument:
+    return document_of(scene.team.agents[seat])
+
+
+def exchange(one: Scene, other: Scene, seat: SeatId = MIRA) -> AgentDocument:
+    """The document on which both machines agree after two rounds of exports and imports."""
+    for _ in range(2):
+        other.do(c.ImportTeam(documents=(document(one, seat),)))
+        one.do(c.ImportTeam(documents=(document(other, seat),)))
+    assert document(one, seat) == document(other, seat)
+    return document(one, seat)
+
+
+@pytest.mark.parametrize("soul", ["AAA earlier in the alphabet", "ZZZ later in the alphabet"])
+def test_an_edited_soul_travels_whatever_its_first_letter(soul: str) -> None:
+    one, other = two_machines()
+    one.do(c.EditSoul(seat=MIRA, soul=soul))
+    assert exchange(one, other).individuation_artifact == soul
+
+
+@pytest.mark.parametrize("name", ["Ada", "Zoe"])
+def test_a_rename_travels_whatever_its_first_letter(name: str) -> None:
+    one, other = two_machines()
+    one.do(c.RenameAgent(seat=MIRA, name=name))
+    agreed = exchange(one, other)
+    assert (agreed.name, agreed.born_as) == (name, "Mira")
+    assert other.seat(name) == MIRA
+    assert "mira" not in other.team.names
+    assert other.agent(name).former_names == ("Mira",)
+
+
+def test_an_export_from_before_a_rename_does_not_undo_it() -> None:
+    one, _ = two_machines()
+    before = document(one)
+    one.do(c.RenameAgent(seat=MIRA, name="Zoe"))
+    one.do(c.EditSoul(seat=MIRA, soul="ZZZ"))
+    one.do(c.ImportTeam(documents=(before,)))
+    assert (one.agent("Zoe").seat, one.agent("Zoe").soul) == (MIRA, "ZZZ")
+
+
+def test_a_rename_here_and_an_edit_there_are_both_kept() -> None:
+    one, other = two_machines()
+    one.do(c.RenameAgent(seat=MIRA, name="Zoe"))
+    other.do(c.EditSoul(seat=MIRA, soul="ZZZ"))
+    agreed = exchange(one, other)
+    assert (agreed.name, agreed.individuation_artifact) == ("Zoe", "ZZZ")
+
+
+def test_of_two_edits_at_once_the_later_one_wins_on_both_machines() -> None:
+    one, other = two_machines()
+    one.do_all([c.EditSoul(seat=MIRA, soul="AAA"), c.RenameAgent(seat=MIRA, name="Ada")])
+    other.now = one.now + timedelta(minutes=1)
+    other.do_all([c.EditSoul(seat=MIRA, soul="ZZZ"), c.RenameAgent(seat=MIRA, name="Zoe")])
+    agreed = exchange(one, other)
+    assert (agreed.name, agreed.individuation_artifact) == ("Zoe", "ZZZ")
+
+
+def test_who_knows_of_an_edit_overrules_it_though_the_clock_here_is_a_year_behind() -> None:
+    one, other = two_machines()
+    other.now = one.now + timedelta(days=365)
+    other.do_all(
+        [c.EditSoul(seat=MIRA, soul="of the fast clock"), c.RenameAgent(seat=MIRA, name="Ada")]
+    )
+    exchange(one, other)
+    one.do_all([c.EditSoul(seat=MIRA, soul="zzz"), c.RenameAgent(seat=MIRA, name="Zoe")])
+    agreed = exchange(one, other)
+    assert (agreed.name, agreed.individuation_artifact) == ("Zoe", "zzz")
+
+
+def test_a_rename_back_to_the_first_name_is_a_later_rename() -> None:
+    one, other = two_machines()
+    one.do(c.RenameAgent(seat=MIRA, name="Zoe"))
+    exchange(one, other)
+    other.do(c.RenameAgent(seat=MIRA, name="Mira"))
+    agreed = exchange(one, other)
+    assert (agreed.name, agreed.born_as) == ("Mira", None)
+
+
+def test_a_renamed_agent_with_a_suffix_keeps_the_name_that_the_person_gave_it() -> None:
+    one, other = two_machines()
+    one.do(c.ImportTeam(documents=(paper(3, "Mira", "of another", born=9),)))
+    assert one.seat("Mira-3") == SeatId(3)
+    one.do(c.RenameAgent(seat=SeatId(3), name="Zoe"))
+    agreed = exchange(one, other, SeatId(3))
+    assert (agreed.name, agreed.chosen_name, agreed.born_as) == ("Zoe", None, "Mira")
+
+
+def test_an_edit_belongs_to_the_agent_that_was_edited_and_not_to_another_birth() -> None:
+    lyra = paper(0, "Lyra", "I listen.", born=0)
+    zora = paper(0, "Zed", "edited", born=5, edited=9, renamed=9, born_as="Zora")
+    [merged] = merge([lyra], [zora])
+    assert (merged.name, merged.individuation_artifact) == ("Lyra", "I listen.")
+    assert (merged.renamed_at, merged.soul_edited_at) == (None, None)
+
+
+def test_the_names_of_an_agent_that_lost_its_seat_are_not_those_of_the_winner() -> None:
+    scene = test_identity.led()
+    scene.do(c.ImportTeam(documents=(paper(0, "Zora", born=5),)))
+    scene.do(c.ImportTeam(documents=(paper(0, "Lyra", born=0, renamed=3, born_as="Mira"),)))
+    assert scene.agent("Lyra").former_names == ()
+
+
+def test_two_births_in_one_prepared_seat_do_not_mix_their_name_and_soul() -> None:
+    lyra, zora = paper(0, "Lyra", "zz of Lyra"), paper(0, "Zora", "aa of Zora")
+    assert merge([zora], [lyra]) == [lyra]
+
+
+def led_by(soul: str = "", days: int = 0) -> Scene:
+    scene = Scene()
+    scene.now += timedelta(days=days)
+    scene.do(c.EnrollAgent(name="Julian", authority=Authority.MUSTER, seat=LEAD_SEAT))
+    if soul:
+        scene.do(c.EditSoul(seat=LEAD_SEAT, soul=soul))
+    return scene
+
+
+def test_the_later_edit_of_the_leads_soul_wins_though_each_machine_enrolled_its_lead() -> None:
+    one, other = led_by("AAA of the first machine"), led_by("ZZZ of the second one", days=1)
+    agreed = exchange(one, other, LEAD_SEAT)
+    assert agreed.individuation_artifact == "ZZZ of the second one"
+    one.do(c.EditSoul(seat=LEAD_SEAT, soul="the last word"))
+    assert exchange(one, other, LEAD_SEAT).individuation_artifact == "the last word"
+
+
+def test_a_lead_without_a_date_takes_a_soul_that_was_edited_elsewhere() -> None:
+    one = led_by("mine")
+    one.do(c.ImportTeam(documents=(paper(4, "Julian", "theirs", born=None, edited=10**6),)))
+    assert one.agent("Julian").soul == "theirs"
+    assert one.agent("Julian").soul_edited_at == at(10**6)
