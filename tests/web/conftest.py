@@ -1,4 +1,4 @@
-"""One browser process for all of these tests, and a browser context for each.
+"""One browser process for all of these tests, and windows in it.
 
 The browser must be gone before tests elsewhere run a loop of their own: hence the package's scope.
 """
@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.web.pages import Watched, chromium, watched
+from tests.web.windows import Window
 
 
 @pytest.fixture(scope="package")
@@ -17,7 +18,36 @@ def browser() -> Generator[Browser]:
         yield running
 
 
+@pytest.fixture(scope="package")
+def window(browser: Browser) -> Generator[Window]:
+    kept = Window(browser)
+    yield kept
+    kept.close()
+
+
 @pytest.fixture
-def person(browser: Browser) -> Generator[Watched]:
+def person(window: Window) -> Generator[Watched]:
+    """A person at a window that other tests used before."""
+    with window.used() as somebody:
+        yield somebody
+
+
+@pytest.fixture
+def visitor(browser: Browser) -> Generator[Watched]:
+    """A person with a new browser context, which the test may change."""
     with watched(browser) as somebody:
+        yield somebody
+
+
+@pytest.fixture(scope="package")
+def open_window(browser: Browser) -> Generator[Window]:
+    kept = Window(browser, bypass_csp=True)
+    yield kept
+    kept.close()
+
+
+@pytest.fixture
+def inspector(open_window: Window) -> Generator[Watched]:
+    """A person whose pages allow the scripts that `hard_to_use` injects."""
+    with open_window.used() as somebody:
         yield somebody

@@ -87,6 +87,7 @@ class Watched:
 
     def __init__(self, context: BrowserContext) -> None:
         self.context = context
+        self.kept: Page | None = None  # of a test before this one
         self.wrong: list[str] = []
         context.on("weberror", lambda error: self.wrong.append(str(error.error)))
         context.on("console", lambda message: self._heard(message.type, message.text))
@@ -99,7 +100,7 @@ class Watched:
 
     def signed_in(self, server: Server, place: str = "") -> Page:
         """A page of a browser that is signed in, at `#/agent/Ada` or so."""
-        page = self.context.new_page()
+        page, self.kept = self.kept or self.context.new_page(), None
         self.context.request.post(f"{server.url}/api/session", data={"token": server.token})
         page.goto(f"{server.url}/{place}")
         expect(page.locator("connection-pill")).to_have_text("live")
@@ -125,11 +126,25 @@ def watched(browser: Browser, **options: object) -> Generator[Watched]:
         context.close()
 
 
-def hard_to_use(page: Page) -> list[str]:
-    """Serious accessibility violations found by axe. The page needs `bypass_csp`, because axe is an
-    injected script."""
+COLOURS: Final = ("color-contrast", "link-in-text-block")
+"""The rules of axe that depend on colours. All others depend on the document and its layout."""
+
+
+def in_both_themes(page: Page) -> list[str]:
+    """Serious accessibility violations of a page, in the light theme and in the dark one."""
+    page.emulate_media(color_scheme="light")
+    by_day = hard_to_use(page)
+    page.emulate_media(color_scheme="dark")
+    return by_day + hard_to_use(page, *COLOURS)
+
+
+def hard_to_use(page: Page, *rules: str) -> list[str]:
+    """Serious accessibility violations found by axe, of all rules or of these. The page needs
+    `bypass_csp`, because axe is an injected script."""
+    only = {"runOnly": {"type": "rule", "values": rules}} if rules else {}
+    options = {"resultTypes": ["violations"], **only}
     # Any: what axe tells is JSON
-    told = cast("dict[str, Any]", Axe().run(page).response)  # pyright: ignore[reportUnknownMemberType]
+    told = cast("dict[str, Any]", Axe().run(page, options=options).response)  # pyright: ignore[reportUnknownMemberType]
     return [
         f"{each['id']}: {each['nodes'][0]['html']}"
         for each in told["violations"]

@@ -11,6 +11,7 @@ from tests.asking import Asker, asker
 from tests.http.routes.content.test_memory import LYRA, SOUL
 from tests.live import Server, live
 from tests.machines.teams.papers import paper
+from tests.waits import until
 from tests.web.pages import Watched, home_with, played
 from tests.web.teams import command, led, programs
 
@@ -102,12 +103,12 @@ def test_a_draft_is_kept_and_an_empty_message_is_not_sent(person: Watched, serve
 
 
 def test_hostile_text_is_shown_and_does_nothing(
-    person: Watched, server: Server, operator: Asker
+    visitor: Watched, server: Server, operator: Asker
 ) -> None:
     operator.post("/api/agents", {"name": "Mallory"}, 201)
     asked: list[str] = []
-    person.context.on("request", lambda request: asked.append(request.url))
-    page = person.signed_in(server, "#/agent/Mallory")
+    visitor.context.on("request", lambda request: asked.append(request.url))
+    page = visitor.signed_in(server, "#/agent/Mallory")
     expect(page.locator("chat-thread .log")).to_contain_text("No messages yet")
     for text in HOSTILE:
         operator.post("/api/agents/Mallory/messages", {"message": text}, 201)
@@ -188,7 +189,7 @@ def test_desired_and_current_are_shown_side_by_side_while_they_differ(
 
 
 def test_a_refusal_is_shown_next_to_its_button(
-    person: Watched, server: Server, operator: Asker
+    visitor: Watched, server: Server, operator: Asker
 ) -> None:
     viewer = operator.post("/api/tokens", {"role": "viewer"}, 201)["secret"]
 
@@ -196,8 +197,8 @@ def test_a_refusal_is_shown_next_to_its_button(
         route.continue_(headers={**route.request.headers, "authorization": f"Bearer {viewer}"})
 
     for path in ("**/api/agents/Faily/run", "**/api/send"):
-        person.context.route(path, refused)
-    page = person.signed_in(server, "#/agent/Faily")
+        visitor.context.route(path, refused)
+    page = visitor.signed_in(server, "#/agent/Faily")
     page.get_by_role("button", name="Start Agent").click()
     expect(page.locator("run-controls [role=alert]")).to_contain_text("viewer")
     expect(page.locator(".who .badge.run")).to_have_text("IDLE")
@@ -209,11 +210,11 @@ def test_a_refusal_is_shown_next_to_its_button(
 
 
 def test_output_that_arrives_during_the_first_load_is_shown(
-    person: Watched, server: Server
+    visitor: Watched, server: Server
 ) -> None:
     held: list[tuple[Route, APIResponse]] = []
-    person.context.route("**/output", lambda route: held.append((route, route.fetch())))
-    page = person.signed_in(server, "#/agent/Late")
+    visitor.context.route("**/output", lambda route: held.append((route, route.fetch())))
+    page = visitor.signed_in(server, "#/agent/Late")
     expect(page.locator("live-output")).to_contain_text("No output yet.")
     page.get_by_role("button", name="Run Single Session").click()
     expect(page.locator("failure-panel")).to_contain_text("exit code 3")
@@ -258,8 +259,8 @@ def test_a_stop_is_taken_back_within_some_seconds(
     page.get_by_role("button", name="Stop Agent").click()
     expect(page.locator(".toast")).to_contain_text("Busy stops.")
     page.keyboard.press("u")
+    until(lambda: operator.get("/api/agents/Busy/run")["desired"] == "continuous")
     expect(page.get_by_role("button", name="Stop Agent")).to_be_visible()
-    assert operator.get("/api/agents/Busy/run")["desired"] == "continuous"
     expect(page.locator(".toast")).to_have_count(0)
 
 

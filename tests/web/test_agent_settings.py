@@ -7,12 +7,12 @@ from tomllib import loads
 from typing import Final
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.asking import asker
 from tests.live import Server, live
 from tests.waits import until
-from tests.web.pages import PHONE, Watched, hard_to_use, watched
+from tests.web.pages import PHONE, Watched, in_both_themes
 
 SHOTS: Final = os.environ.get("MUSTER_SHOTS")
 
@@ -303,17 +303,16 @@ def test_a_mistake_in_the_file_is_a_banner_until_it_is_corrected(
     expect(page.locator("agent-card")).to_have_count(1)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_dialogs_are_usable_by_keyboard_and_assistive_technology(
-    browser: Browser, server: Server, scheme: str
+    inspector: Watched, server: Server
 ) -> None:
-    with watched(browser, bypass_csp=True, viewport=PHONE, color_scheme=scheme) as person:
-        page = person.signed_in(server)
-        page.get_by_role("button", name="Add an agent").first.click()
-        dialog = page.get_by_role("dialog")
-        expect(dialog.get_by_label("Name")).to_be_focused()
-        expect(dialog.get_by_text("Claude Code", exact=True)).to_be_visible()
-        assert hard_to_use(page) == []
-        shot(page, f"phone-{scheme}")
-        wide = page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        assert wide
+    page = inspector.signed_in(server)
+    page.set_viewport_size(PHONE)
+    page.get_by_role("button", name="Add an agent").first.click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_label("Name")).to_be_focused()
+    expect(dialog.get_by_text("Claude Code", exact=True)).to_be_visible()
+    assert in_both_themes(page) == []
+    shot(page, "phone")
+    wide = page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert wide

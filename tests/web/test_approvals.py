@@ -4,14 +4,14 @@ import re
 from collections.abc import Generator
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, Route, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from muster.machines import commands as c
 from muster.machines.ids import ChannelId
 from tests.asking import Asker, asker
 from tests.inside import Inside, inside
 from tests.live import Json
-from tests.web.pages import PHONE, Watched, hard_to_use, watched
+from tests.web.pages import PHONE, Watched, in_both_themes
 from tests.web.test_hostile import harmless
 from tests.web.test_team import card
 
@@ -327,21 +327,16 @@ def test_a_person_sets_the_cost_limit_of_a_channel(
 # ── for everybody ─────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
-    ("scheme", "places"), [("light", ("", "#/agent/Ada")), ("dark", ("#/channel/design",))]
-)
-def test_approval_requests_are_accessible(
-    browser: Browser, muster: Inside, operator: Asker, scheme: str, places: tuple[str, ...]
-) -> None:
+def test_approval_requests_are_accessible(inspector: Watched, muster: Inside) -> None:
     asked = muster.asks("Ada", "Bash", "\n".join(f"step {number}" for number in range(30)))
-    with watched(browser, color_scheme=scheme, viewport=PHONE, bypass_csp=True) as person:
-        for place in places:
-            page = person.signed_in(muster.server, place)
-            expect(request(page, asked)).to_be_visible()
-            assert hard_to_use(page) == []
-            wide = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
-            assert page.evaluate(wide)
-            tall = request(page, asked).get_by_role("button").first.bounding_box()
-            assert tall is not None
-            assert tall["height"] >= 40
-            page.close()
+    page = inspector.signed_in(muster.server)
+    page.set_viewport_size(PHONE)
+    for place in ("", "agent/Ada", "channel/design"):
+        page.goto(f"{muster.server.url}/#/{place}")
+        expect(request(page, asked)).to_be_visible()
+        assert in_both_themes(page) == []
+        wide = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+        assert page.evaluate(wide)
+        tall = request(page, asked).get_by_role("button").first.bounding_box()
+        assert tall is not None
+        assert tall["height"] >= 40

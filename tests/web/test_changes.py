@@ -4,11 +4,11 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.inside import Inside, inside
 from tests.waits import until
-from tests.web.pages import PHONE, Watched, hard_to_use, watched
+from tests.web.pages import PHONE, Watched, in_both_themes
 from tests.workspaces.repositories import a_repository, git
 
 SETTINGS = """
@@ -120,17 +120,15 @@ def test_a_task_is_reviewed_and_discarded_on_its_page(person: Watched, muster: I
     until(lambda: not (muster.home / "worktrees" / "task-1").exists())
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_changes_are_easy_to_use_on_a_desk_and_on_a_phone(
-    browser: Browser, muster: Inside, worktree: Path, scheme: str
+    inspector: Watched, muster: Inside, worktree: Path
 ) -> None:
     (worktree / "app.py").write_text(LONG.replace("line 7\n", "seven\n"))
-    with watched(browser, bypass_csp=True, color_scheme=scheme) as person:
-        page = person.signed_in(muster.server, "#/agent/Ada")
-        opened(changes(page), "app.py")
-        expect(page.locator("table.wide")).to_be_visible()
-        assert hard_to_use(page) == []
-        page.set_viewport_size(PHONE)
-        expect(page.locator("table.narrow")).to_be_visible()
-        assert hard_to_use(page) == []
-        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    page = inspector.signed_in(muster.server, "#/agent/Ada")
+    opened(changes(page), "app.py")
+    expect(page.locator("table.wide")).to_be_visible()
+    assert in_both_themes(page) == []
+    page.set_viewport_size(PHONE)
+    expect(page.locator("table.narrow")).to_be_visible()
+    assert in_both_themes(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]

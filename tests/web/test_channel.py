@@ -4,11 +4,11 @@ import re
 from collections.abc import Generator
 
 import pytest
-from playwright.sync_api import Browser, Route, expect
+from playwright.sync_api import Route, expect
 
 from tests.live import Scene, Server, a_scene, live
 from tests.web.channels import member, more_about, opened, said
-from tests.web.pages import Watched, hard_to_use, watched
+from tests.web.pages import Watched, in_both_themes
 
 
 @pytest.fixture(scope="module")
@@ -281,20 +281,17 @@ def test_an_unknown_channel_has_a_page_that_explains_channels(
 
 
 def test_the_view_is_accessible_and_fits_a_phone(
-    browser: Browser, server: Server, scene: Scene
+    inspector: Watched, server: Server, scene: Scene
 ) -> None:
     scene.says(f"\u202efrom the right {'x' * 4000}", by="pm")
     scene.turn("wait", by="pm", reason="y" * 300)
-    with watched(browser, bypass_csp=True) as somebody:
-        page = opened(somebody, server, scene)
-        expect(said(page, "from the right")).to_be_visible()
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)
-            assert not hard_to_use(page)
-        page.set_viewport_size({"width": 320, "height": 800})
-        expect(page.locator("[data-holder] .who")).to_be_visible()
-        assert page.evaluate("document.documentElement.scrollWidth") <= 320
-        assert page.locator("main button").evaluate_all(SMALLEST) >= 38
+    page = opened(inspector, server, scene)
+    expect(said(page, "from the right")).to_be_visible()
+    assert in_both_themes(page) == []
+    page.set_viewport_size({"width": 320, "height": 800})
+    expect(page.locator("[data-holder] .who")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    assert page.locator("main button").evaluate_all(SMALLEST) >= 38
 
 
 SMALLEST = "buttons => Math.min(...buttons.map(each => each.offsetHeight).filter(each => each))"

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.live import Scene, Server, a_scene, live
 from tests.web.channels import member, more_about, opened
-from tests.web.pages import Watched, hard_to_use, watched
+from tests.web.pages import Watched, in_both_themes, watched
 
 
 @pytest.fixture(scope="module")
@@ -209,17 +209,14 @@ def test_a_removed_agent_is_barred_until_a_person_lets_it_back_in(
 
 
 def test_the_order_is_accessible_with_everything_unfolded(
-    browser: Browser, server: Server, scene: Scene
+    inspector: Watched, server: Server, scene: Scene
 ) -> None:
-    with watched(browser, bypass_csp=True) as somebody:
-        page = opened(somebody, server, scene)
-        more_about(page, scene, "dev")
-        page.get_by_role("button", name=f"{scene.named('qa')} speaks next").click()
-        expect(member(page, scene, "qa").locator(".claim")).to_contain_text("next")
-        for summary in page.locator("channel-view summary:visible").all():
-            summary.click()
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)
-            assert not hard_to_use(page)
-        page.set_viewport_size({"width": 320, "height": 800})
-        assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    page = opened(inspector, server, scene)
+    more_about(page, scene, "dev")
+    page.get_by_role("button", name=f"{scene.named('qa')} speaks next").click()
+    expect(member(page, scene, "qa").locator(".claim")).to_contain_text("next")
+    for summary in page.locator("channel-view summary:visible").all():
+        summary.click()
+    assert in_both_themes(page) == []
+    page.set_viewport_size({"width": 320, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320

@@ -7,12 +7,12 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.asking import Asker, asker
 from tests.delegation.stage import AGENTS, DOCS, EITHER, PYTHON, SQL, agent_file
 from tests.live import Server, live
-from tests.web.pages import Watched, hard_to_use, watched
+from tests.web.pages import Watched, hard_to_use, in_both_themes
 from tests.web.test_agent import HOSTILE
 
 PROGRAM = r"""
@@ -348,32 +348,30 @@ def test_a_refusal_is_shown_and_the_text_is_kept(
     expect(page.locator(".head .badge")).to_have_text("answered")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_is_accessible(
-    browser: Browser, server: Server, operator: Asker, session: str, scheme: str
+    inspector: Watched, server: Server, operator: Asker, session: str
 ) -> None:
     operator.post("/api/conversations", {"text": "Forge the kraken firmware in kraken.rs"})
     operator.post("/api/conversations", {"text": PYTHON})
-    with watched(browser, bypass_csp=True, color_scheme=scheme) as person:
-        page = person.signed_in(server, "#/conversation")
-        expect(page.locator("task-board [data-column=done] li").first).to_be_visible()
-        assert hard_to_use(page) == []
-        page.locator("task-board").get_by_role("link", name=PYTHON).first.click()
-        page.get_by_role("button", name="hello_world.py").click()
-        expect(page.locator(".preview pre")).to_be_visible()
-        expect(page.locator("talk-dialogue .said .text p").first).to_be_visible()
-        assert hard_to_use(page) == []
+    page = inspector.signed_in(server, "#/conversation")
+    expect(page.locator("task-board [data-column=done] li").first).to_be_visible()
+    assert in_both_themes(page) == []
+    page.locator("task-board").get_by_role("link", name=PYTHON).first.click()
+    page.get_by_role("button", name="hello_world.py").click()
+    expect(page.locator(".preview pre")).to_be_visible()
+    expect(page.locator("talk-dialogue .said .text p").first).to_be_visible()
+    assert in_both_themes(page) == []
 
 
 # ── hostile ───────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_hostile_messages_files_and_names_are_shown_as_text(
-    person: Watched, server: Server, session: str
+    visitor: Watched, server: Server, session: str
 ) -> None:
     asked: list[str] = []
-    person.context.on("request", lambda request: asked.append(request.url))
-    page = person.signed_in(server, "#/conversation")
+    visitor.context.on("request", lambda request: asked.append(request.url))
+    page = visitor.signed_in(server, "#/conversation")
     page.get_by_role("combobox", name="Agent to ask").select_option("sql-tuner")
     ask(page, f"{SQL} <img src=x onerror=window.hurt=1> \u202eevil\u202c [x](javascript:alert(1))")
     expect(page.locator(".head .badge")).to_have_text("failed")

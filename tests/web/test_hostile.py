@@ -90,10 +90,10 @@ TURNED_ROUND = r"""() => {
 # ── what agents write ─────────────────────────────────────────────────────────────────────────────
 
 
-def test_output_is_shown_as_text_everywhere(person: Watched, server: Server) -> None:
+def test_output_is_shown_as_text_everywhere(visitor: Watched, server: Server) -> None:
     asked: list[str] = []
-    person.context.on("request", lambda request: asked.append(request.url))
-    page = person.signed_in(server, "#/agent/Printer")
+    visitor.context.on("request", lambda request: asked.append(request.url))
+    page = visitor.signed_in(server, "#/agent/Printer")
     page.get_by_role("button", name="Run Single Session").click()
     lines = page.locator("live-output .lines")
     expect(lines).to_contain_text("the end")
@@ -112,7 +112,7 @@ def test_output_is_shown_as_text_everywhere(person: Watched, server: Server) -> 
 
 
 def test_channel_messages_are_shown_as_text_everywhere(
-    person: Watched, server: Server, operator: Asker
+    visitor: Watched, server: Server, operator: Asker
 ) -> None:
     channel = "<b>design"
     at = f"/api/channels/{quote(channel, safe='')}"
@@ -124,8 +124,8 @@ def test_channel_messages_are_shown_as_text_everywhere(
         operator.post("/api/channels", {"channel": channel}, 201)
     operator.post(f"{at}/members", {"agent": "Mallory"}, 201)
     asked: list[str] = []
-    person.context.on("request", lambda request: asked.append(request.url))
-    page = person.signed_in(server, f"#/channel/{quote(channel, safe='')}")
+    visitor.context.on("request", lambda request: asked.append(request.url))
+    page = visitor.signed_in(server, f"#/channel/{quote(channel, safe='')}")
     expect(page.locator("channel-thread .log")).to_contain_text("Mallory")
     for text in (*HOSTILE, TURNED):
         operator.post(f"{at}/messages", {"message": text, "agent": "Mallory"}, 201)

@@ -3,14 +3,14 @@
 from collections.abc import Generator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from muster.machines.commands import EnrollAgent
 from muster.machines.vocabulary import Authority
 from tests.asking import Asker, asker
 from tests.live import Server, live
 from tests.waits import LIFE_SECONDS
-from tests.web.pages import PHONE, Watched, hard_to_use, home_with, played, watched
+from tests.web.pages import PHONE, Watched, home_with, in_both_themes, played
 from tests.web.test_team import card
 
 NAMES = ("ada", "bo", "cy", "dee", "eli", "fay", "gus", "hal", "ivy", "jan", "kit", "lou")
@@ -104,15 +104,13 @@ def test_a_filter_and_an_order_narrow_and_sort_the_roster(
     assert groups(page)["Stopped"] == list(NAMES[3:])
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_list_is_usable_for_everybody(
-    browser: Browser, server: Server, operator: Asker, scheme: str
+    inspector: Watched, server: Server, operator: Asker
 ) -> None:
     assert operator.get("/api/health")
-    with watched(browser, bypass_csp=True, color_scheme=scheme) as person:
-        page = person.signed_in(server)
-        expect(card(page, "lou")).to_be_visible()
-        assert hard_to_use(page) == []
-        page.set_viewport_size(PHONE)
-        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-        assert hard_to_use(page) == []
+    page = inspector.signed_in(server)
+    expect(card(page, "lou")).to_be_visible()
+    assert in_both_themes(page) == []
+    page.set_viewport_size(PHONE)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    assert in_both_themes(page) == []

@@ -107,9 +107,9 @@ def test_the_tabs_of_an_agent_and_the_rules_of_a_channel_only_show_themselves_to
 
 
 def test_the_keys_of_a_viewer_change_nothing_and_are_not_listed(
-    person: Watched, viewer: Server
+    visitor: Watched, viewer: Server
 ) -> None:
-    page = person.signed_in(viewer, "#/channel/design")
+    page = visitor.signed_in(viewer, "#/channel/design")
     expect(page.locator("channel-thread")).to_contain_text("Begin.")
     sent: list[str] = []
     page.on("request", lambda request: sent.append(f"{request.method} {request.url}"))
