@@ -7,7 +7,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import APIResponse, Page, Route, expect
 
 from tests.asking import Asker, asker
 from tests.delegation.stage import AGENTS, DOCS, EITHER, PYTHON, SQL, agent_file
@@ -319,15 +319,35 @@ def test_a_denial_shows_the_rule_and_the_agent_to_create(
     expect(page.locator("h1")).to_have_text("hello")  # a task is called what it asks for
     expect(page.locator("talk-answer .answer")).not_to_be_empty()
     expect(page.locator("talk-files")).to_be_hidden()
+    asked = page.url
     before = page.locator(".talks li").count()
     page.get_by_role("button", name="Run again").click()
     expect(page.locator(".talks li")).to_have_count(before + 1)
     expect(page.locator(".head .badge")).to_have_text("answered")
     page.go_back()
-    page.locator("h1").click()
+    here = page.locator(f".talks a[aria-current][href='{asked.removeprefix(server.url + '/')}']")
+    expect(here).to_be_visible()
     page.keyboard.press("[")
     expect(page.locator("h1")).to_have_text(first or "")
     expect(page.locator(".talks a[aria-current]")).to_contain_text("kraken")
+
+
+def test_a_task_that_a_running_load_misses_is_not_called_missing(
+    person: Watched, server: Server, operator: Asker, session: str
+) -> None:
+    page = person.signed_in(server, "#/conversation")
+    expect(page.get_by_role("textbox", name="Request")).to_be_visible()
+    held: list[tuple[Route, APIResponse]] = []
+    lists = "**/api/conversations?*"
+    page.route(lists, lambda route: held.append((route, route.fetch())), times=1)
+    with page.expect_request(lists):
+        operator.post("/api/conversations", {"text": PYTHON})
+    with page.expect_response(lambda answer: answer.request.method == "POST"):
+        ask(page, "hello")
+    expect(page.get_by_role("textbox", name="Request")).to_have_value("hello")  # until it is listed
+    ((route, answer),) = held
+    route.fulfill(response=answer)
+    expect(page.locator("h1")).to_have_text("hello")  # and there is one heading, though hidden
 
 
 def test_a_refusal_is_shown_and_the_text_is_kept(

@@ -15,7 +15,8 @@ export const MODES = {
 
 class Talks {
   #timer = null;
-  #asking = false;
+  #loading = null; // the load that is under way
+  #next = null; // the load after it
   session = null; // null until loaded
   list = []; // oldest first
 
@@ -34,9 +35,19 @@ class Talks {
     }, RELOAD_MS);
   }
 
-  async load() {
-    if (this.#asking) return this.soon();
-    this.#asking = true;
+  /** Reload. A load that is under way may miss what the caller knows of, so another follows it. */
+  load() {
+    this.#next ??= this.#loading?.then(() => {
+      this.#next = null;
+      return this.load();
+    });
+    this.#loading ??= this.#load().finally(() => {
+      this.#loading = null;
+    });
+    return this.#next ?? this.#loading;
+  }
+
+  async #load() {
     try {
       const [session, { conversations }] = await Promise.all([
         get("/api/delegation"),
@@ -46,8 +57,6 @@ class Talks {
       store.touch("talks");
     } catch (problem) {
       if (problem.status === 0) this.soon();
-    } finally {
-      this.#asking = false;
     }
   }
 }

@@ -49,7 +49,11 @@ class ConversationView extends Part {
     this.tick(() => this.#paintAge());
     this.key("[", "Previous task", () => this.#step(-1));
     this.key("]", "Next task", () => this.#step(1));
-    talks.load();
+    this.isLoaded = false; // a new task may not be in the list yet
+    talks.load().then(() => {
+      this.isLoaded = true;
+      this.#paint();
+    });
   }
 
   /** Beside one task: all the others, and the form for the next. */
@@ -96,10 +100,11 @@ class ConversationView extends Part {
       },
     );
     setHidden(this.none, talks.list.length > 0);
-    setHidden(this.missing, this.asked ? shown !== null : talks.list.length > 0);
+    const isMissing = this.asked ? !shown && this.isLoaded : talks.list.length === 0;
+    setHidden(this.missing, !isMissing);
     setHidden(this.whole, shown === null);
     if (shown) this.#show(shown);
-    else this.#paintMissing();
+    if (isMissing) this.#paintMissing();
   }
 
   #show(talk) {
