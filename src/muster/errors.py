@@ -506,6 +506,12 @@ class StateFileInUse(Refused):
     """{path} is followed by {holder} (process {pid}). Stop that first, or name another file."""
 
 
+class StateFileNotLocked(Refused):
+    """{path} cannot be locked against other programs: its lock {lock} is not usable ({why}). Remove
+    the lock; muster creates it anew.
+    """
+
+
 class LogTooNew(Refused):
     """The log at {path} is from a newer muster ({found}, this one knows {known}). Upgrade."""
 

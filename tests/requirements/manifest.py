@@ -914,8 +914,12 @@ SERVICES = (
     Promise(
         "One state file has one master.",
         {
-            "mirrors/state_file/test_memory.py": [
-                "test_a_second_home_is_refused_the_file_with_the_name_of_its_holder",
+            "mirrors/state_file/test_lock.py": [
+                "test_the_agent_of_a_file_that_another_muster_follows_is_paused_with_the_holders_name",
+                "test_an_agent_whose_lock_cannot_be_taken_is_paused_until_it_can_be",
+                "test_a_lock_that_is_removed_under_muster_is_taken_again",
+                "test_a_link_to_the_file_of_another_agent_pauses_only_the_agent_with_the_link",
+                "test_a_link_into_the_home_is_not_followed_even_if_it_was_there_first",
             ],
             "mirrors/state_file/test_files.py": [
                 "test_two_programs_that_correct_each_other_do_not_go_on_for_ever",
@@ -923,6 +927,7 @@ SERVICES = (
             "settings/test_state_files.py": [
                 "test_two_agents_with_one_state_file_are_refused_with_the_line",
                 "test_a_file_of_musters_own_is_refused_with_the_line",
+                "test_a_link_that_an_agent_can_make_is_no_mistake_of_the_settings",
             ],
         },
     ),

@@ -1,4 +1,4 @@
-"""Two agents with one state file are refused, whatever name each uses for it."""
+"""Two agents with one state file are refused, as far as the settings alone tell it."""
 
 from pathlib import Path
 
@@ -19,28 +19,40 @@ def home_with(folder: Path, other: str) -> Path:
     return home
 
 
-@pytest.mark.parametrize(
-    "other", ["one.json", "./sub/../one.json", "link.json", "hard.json", "linked/one.json"]
-)
+@pytest.mark.parametrize("other", ["one.json", "./sub/../one.json", "{folder}/one.json"])
 def test_two_agents_with_one_state_file_are_refused_with_the_line(
     tmp_path: Path, other: str
 ) -> None:
     """Issue 15: one wish ran two agents, and they overwrote each other without end."""
-    (tmp_path / "one.json").write_text("{}")
-    (tmp_path / "sub").mkdir()
-    (tmp_path / "link.json").symlink_to("one.json")
-    (tmp_path / "hard.json").hardlink_to(tmp_path / "one.json")
-    (tmp_path / "linked").symlink_to(".")
-    home = home_with(tmp_path, other)
+    home = home_with(tmp_path, other.format(folder=tmp_path))
     with pytest.raises(BadSettings) as refused:
         load_settings(home, {})
     assert "agents.b.state_file is the file of agents.a" in str(refused.value)
     assert ":6" in str(refused.value) or "line 6" in str(refused.value)
 
 
-def test_a_file_need_not_exist_to_be_the_same(tmp_path: Path) -> None:
+def test_a_project_behind_a_link_has_one_name(tmp_path: Path) -> None:
+    """Folders above the project are the user's: no agent changes where they lead."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "alias").symlink_to("real")
+    home_with(tmp_path / "real", f"{tmp_path}/real/one.json")
     with pytest.raises(BadSettings):
-        load_settings(home_with(tmp_path, "./one.json"), {})
+        load_settings(tmp_path / "alias" / ".muster", {})
+
+
+@pytest.mark.parametrize("target", ["one.json", ".muster/team.db", ".muster/agents/a/x.json"])
+@pytest.mark.parametrize("other", ["link.json", "hard.json", "linked/x.json"])
+def test_a_link_that_an_agent_can_make_is_no_mistake_of_the_settings(
+    tmp_path: Path, other: str, target: str
+) -> None:
+    """One agent's link in place of its own state file kept the whole team from starting."""
+    home = home_with(tmp_path, other)
+    (tmp_path / target).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / target).write_text("{}")
+    (tmp_path / "link.json").symlink_to(target)
+    (tmp_path / "hard.json").hardlink_to(tmp_path / target)
+    (tmp_path / "linked").symlink_to(str(Path(target).parent))
+    assert set(load_settings(home, {}).agents) == {"a", "b"}
 
 
 def test_a_file_of_its_own_is_accepted(tmp_path: Path) -> None:
@@ -56,16 +68,12 @@ def test_a_file_of_its_own_is_accepted(tmp_path: Path) -> None:
         ".muster/state-files/1.json",
         ".muster/agents/../muster.lock",
         ".muster",
-        "link.json",
-        "hard.json",
+        "{folder}/.muster/team.db",
     ],
 )
 def test_a_file_of_musters_own_is_refused_with_the_line(tmp_path: Path, other: str) -> None:
     """Issue 15: muster moved its own log, settings or token aside and wrote a state file there."""
-    home = home_with(tmp_path, other)
-    (home / "team.db").write_bytes(b"SQLite")
-    (tmp_path / "link.json").symlink_to(".muster/team.db")
-    (tmp_path / "hard.json").hardlink_to(home / "team.db")
+    home = home_with(tmp_path, other.format(folder=tmp_path))
     with pytest.raises(BadSettings) as refused:
         load_settings(home, {})
     assert "agents.b.state_file is a file of muster's own" in str(refused.value)

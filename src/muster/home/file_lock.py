@@ -37,8 +37,9 @@ class LockHeld(BlockingIOError):
 class FileLock:
     """An exclusive lock, until `release` or the end of the process. Also a context manager."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, path: Path) -> None:
         self._descriptor: int | None = descriptor
+        self._path = path
 
     @classmethod
     def take(cls, path: Path, *, records_pid: bool = True, label: str = "") -> Self:
@@ -55,7 +56,25 @@ class FileLock:
         except BaseException:
             os.close(descriptor)
             raise
-        return cls(descriptor)
+        return cls(descriptor, path)
+
+    @classmethod
+    def take_existing(cls, path: Path) -> Self:
+        """Lock a file that can only be read, and leave its content alone. Raises `LockHeld`."""
+        descriptor = open_regular(path, follow_links=False)
+        if not _try_lock(descriptor, fcntl.LOCK_EX):
+            os.close(descriptor)
+            raise LockHeld(path, None)
+        return cls(descriptor, path)
+
+    def is_in_place(self) -> bool:
+        """Whether the locked file still has its name: others would lock the file that has it."""
+        if self._descriptor is None:
+            return False
+        try:
+            return os.path.samestat(os.fstat(self._descriptor), self._path.lstat())
+        except OSError:
+            return False
 
     def release(self) -> None:
         """Unlock. Idempotent."""

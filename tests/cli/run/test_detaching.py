@@ -182,6 +182,12 @@ def test_a_restart_keeps_the_address_and_the_agents_that_run(team: Team) -> None
     up(team)
     before = address.find(team.home)
     team.runs("start")
+    valid = (team.home / "muster.toml").read_text()
+    (team.home / "muster.toml").write_text(f"{valid}\n[server]\nport = 70000\n")
+    refused = muster("restart", "--home", str(team.home))
+    assert (refused.returncode, "server.port is 70000" in refused.stderr) == (2, True)
+    assert address.find(team.home) == before  # it runs on: it could not be started again
+    (team.home / "muster.toml").write_text(valid)
     ran = muster("restart", "--home", str(team.home))
     assert ran.returncode == 0, ran.stderr
     after = address.find(team.home)

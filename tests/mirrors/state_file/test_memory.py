@@ -19,7 +19,6 @@ import pytest
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.system import SystemClock
 from muster.engine.tasks import background
-from muster.errors import StateFileInUse
 from muster.machines.commands import EnrollAgent, SetDesired
 from muster.machines.ids import SeatId
 from muster.machines.state import RunControl
@@ -313,25 +312,7 @@ def test_an_edit_after_a_kill_at_any_step_is_obeyed_or_the_agent_is_paused(
     run(scene())
 
 
-# ── two masters ───────────────────────────────────────────────────────────────────────────────────
-
-
-def test_a_second_home_is_refused_the_file_with_the_name_of_its_holder(tmp_path: Path) -> None:
-    """Issue 15: two homes ran two sessions for one wish in one file."""
-
-    async def scene() -> None:
-        async with a_life(tmp_path, boot="boot-1") as life:
-            link = tmp_path / "link.json"
-            link.symlink_to(life.path)
-            for name in (life.path, link, tmp_path / "home" / ".." / life.path.name):
-                with pytest.raises(StateFileInUse) as refused:
-                    StateFiles(life.dispatcher, SystemClock(), {ADA: name}, home=tmp_path / "other")
-                assert f"agent 'Ada' of the team in {tmp_path / 'home'}" in str(refused.value)
-                assert str(os.getpid()) in str(refused.value)
-        async with a_life(tmp_path, boot="boot-2"):
-            pass  # released with its end
-
-    run(scene())
+# ── links ─────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_link_that_was_put_there_while_muster_was_away_counts_as_pause(tmp_path: Path) -> None:

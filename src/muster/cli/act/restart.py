@@ -3,6 +3,7 @@
 The server is started as it was started before.
 """
 
+import os
 from pathlib import Path
 from typing import Final, Unpack
 
@@ -16,6 +17,7 @@ from muster.errors import NotRunning
 from muster.home import address
 from muster.home.lock import running_pid
 from muster.home.restart import RestartGivenUp, restarting
+from muster.settings.model import load_settings
 
 INTERRUPTED: Final = 130
 TERMINATED: Final = 143
@@ -31,8 +33,8 @@ def restart(now: bool, **request: Unpack[RunRequest]) -> int:
     paused agent is refused.
 
     The server is stopped as by `muster down` and started as it was started before: by systemd if
-    systemd runs it, else in the background. Ctrl-C and SIGTERM end the restart, not the stop: the
-    last line says which server runs then.
+    systemd runs it, else in the background. With wrong settings it is not stopped. Ctrl-C and
+    SIGTERM end the restart, not the stop: the last line says which server runs then.
     """
     if request["names"] or request["everybody"] or request["groups"]:
         request_run(None, now=now, **request)
@@ -46,6 +48,7 @@ def restart(now: bool, **request: Unpack[RunRequest]) -> int:
 
 def _restart_server(home: Path, *, now: bool) -> int:
     pid = _require_running(home)
+    load_settings(home, os.environ)  # with wrong ones it could not be started again
     try:
         with restarting(home):
             pid = _require_running(home)  # a `muster down` may have been quicker

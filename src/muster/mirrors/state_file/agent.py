@@ -90,9 +90,10 @@ class StateFileAgent:
 
     async def close(self) -> None:
         """Say what is done at the end. A wish that came too late stays for the next start."""
-        seen = await self._link.settled(patient=lambda seen: seen.content is not None)
-        if seen.document is not None:
-            await self._mirror(seen.document)
+        if self._link.is_locked:  # otherwise the file is another's
+            seen = await self._link.settled(patient=lambda seen: seen.content is not None)
+            if seen.document is not None:
+                await self._mirror(seen.document)
         self._link.close_displaced()
         self._link.unlock()
 

@@ -8,27 +8,28 @@ Which way a field goes is a matter of roles: of an agent that muster runs, muste
 import asyncio
 import logging
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from contextlib import ExitStack
 from pathlib import Path
 
 from muster.engine.dispatcher import Commit, Dispatcher
 from muster.engine.ports import Clock
-from muster.errors import StateFileInUse
-from muster.limits import FILE_POLL_SECONDS, FILE_SETTLE_SECONDS
+from muster.errors import StateFileInUse, StateFileNotLocked
+from muster.limits import FILE_SETTLE_SECONDS
 from muster.machines.events import AgentRetired, DesiredSet, StateTransition
 from muster.machines.ids import SeatId
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import Authority, Machine, RunMode
-from muster.mirrors.exchange import recover
 from muster.mirrors.state_file.agent import StateFileAgent
 from muster.mirrors.state_file.control import StateFileController
 from muster.mirrors.state_file.link import (
-    IN_USE,
-    ITSELF,
     StateFileContent,
     StateFileLink,
     StateFileRole,
     look,
+    recover,
 )
+from muster.mirrors.state_file.lock import lock_state_file
 from muster.mirrors.state_file.memory import FOLDER, WishMemory
 from muster.mirrors.watch import FileWatcher
 
@@ -40,7 +41,8 @@ async def wishes(
 ) -> tuple[SeatId, ...]:
     """The agents not to start with muster: their files say pause, and were edited meanwhile.
 
-    A file that is there and cannot be understood counts as pause too.
+    A file that is there and cannot be understood counts as pause too, and so does one that another
+    program follows.
     """
     wanted = {
         seat: path.absolute()
@@ -51,8 +53,9 @@ async def wishes(
     }
     folder = None if home is None else home / FOLDER
     memories = {seat: WishMemory(folder, seat, path) for seat, path in wanted.items()}
-    for memory in memories.values():
-        await asyncio.to_thread(_recover, memory)
+    taken = await asyncio.to_thread(_taken, memories) if home is not None else frozenset[SeatId]()
+    for seat in memories.keys() - taken:
+        await asyncio.to_thread(recover, memories[seat])
 
     def look_at_all() -> dict[SeatId, StateFileContent]:
         return {seat: look(path, memories[seat]) for seat, path in wanted.items()}
@@ -62,8 +65,33 @@ async def wishes(
         await clock.sleep(FILE_SETTLE_SECONDS)  # somebody may be writing
         seen = look_at_all()
     return tuple(
-        seat for seat in sorted(seen) if _says_pause(seen[seat], team.agents[seat], memories[seat])
+        seat
+        for seat in sorted(seen)
+        if seat in taken or _says_pause(seen[seat], team.agents[seat], memories[seat])
     )
+
+
+def _taken(memories: Mapping[SeatId, WishMemory]) -> AbstractSet[SeatId]:
+    """The agents whose files another program follows, or another of these agents."""
+    with ExitStack() as locks:
+        return {
+            seat
+            for seat in sorted(memories, key=lambda seat: memories[seat].is_renamed)
+            if not _try_lock(memories[seat], locks)
+        }
+
+
+def _try_lock(memory: WishMemory, locks: ExitStack) -> bool:
+    """Lock a file with the others; false if it cannot be. One that is not followed needs none."""
+    if not memory.leads_as_before():
+        return True
+    try:
+        lock = lock_state_file(memory.path, memory.target)
+    except (StateFileInUse, StateFileNotLocked):
+        return False
+    if lock is not None:
+        locks.enter_context(lock)
+    return True
 
 
 def _says_pause(seen: StateFileContent, agent: Agent, memory: WishMemory) -> bool:
@@ -89,8 +117,8 @@ class StateFiles:
     ) -> None:
         """Nothing is read before `run`. `pause_if_removed`: removing a file pauses its agent.
 
-        In a home, the files are locked now, and what muster writes into them is remembered; without
-        one the caller has locked them. Raises `StateFileInUse`.
+        In a home, the files are locked, and what muster writes into them is remembered; without one
+        the caller has locked them. An agent whose file cannot be locked is paused until it can be.
         """
         self._dispatcher = dispatcher
         self._clock = clock
@@ -103,7 +131,9 @@ class StateFiles:
         self._watching: FileWatcher | None = None
         for seat, path in paths.items():
             self._add(seat, path)
-        self._lock_all()
+        # A link to the file of another agent is locked after that file: it cannot take it away.
+        for link in sorted(self._links.values(), key=lambda link: link.memory.is_renamed):
+            link.lock()  # what keeps muster from it is told when the file is followed
         dispatcher.watch(self._note)
 
     def _add(self, seat: SeatId, path: Path) -> None:
@@ -146,31 +176,6 @@ class StateFiles:
             self._watching.remove(link.path, link.wake.set)
         await self._close(link, role)
 
-    def _lock_all(self) -> None:
-        try:
-            for link in self._links.values():
-                self._lock(link)
-        except BaseException:
-            for link in self._links.values():
-                link.unlock()
-            raise
-
-    def _lock(self, link: StateFileLink) -> None:
-        if self._home is not None:
-            link.lock(f"agent {link.agent.id!r} of the team in {self._home}")
-
-    async def _until_locked(self, link: StateFileLink) -> None:
-        """Lock the file of an agent that was added meanwhile; it is paused until that is done."""
-        while True:
-            try:
-                self._lock(link)
-            except StateFileInUse as error:
-                await link.warn(IN_USE, str(error))
-                await link.pause(str(error))
-                await self._clock.sleep(FILE_POLL_SECONDS)
-            else:
-                return
-
     async def run(self) -> None:
         """Follow every file and what the log says of its agent, for ever."""
         watching = self._watching = FileWatcher(self._clock.sleep)
@@ -188,7 +193,7 @@ class StateFiles:
         link, role = self._links[seat], self._roles[seat]
         assert self._watching is not None  # while there are tasks
         self._watching.add(link.path, link.wake.set)
-        self._following[seat] = tasks.create_task(self._follow(link, role))
+        self._following[seat] = tasks.create_task(link.follow(role.step))
 
     async def close(self) -> None:
         """Say in every file what is done now that muster stops. `run` must have ended."""
@@ -202,11 +207,6 @@ class StateFiles:
             extra = {"action": "state_file_failed", "seat": link.seat}
             log.warning("%s: %s", link.path, error, extra=extra)
 
-    async def _follow(self, link: StateFileLink, role: StateFileRole) -> None:
-        await self._until_locked(link)
-        await asyncio.to_thread(_recover, link.memory)
-        await link.follow(role.step)
-
     def _note(self, commit: Commit) -> None:
         """Wake whoever follows an agent of whom something else is wanted, or who does it."""
         for event in commit.events:
@@ -219,15 +219,3 @@ class StateFiles:
                     link.wake.set()
             elif isinstance(fact, AgentRetired) and fact.seat in self._links and self._tasks:
                 self._tasks.create_task(self._remove(fact.seat))
-
-
-def _recover(memory: WishMemory) -> None:
-    """Clear away what a crash has left, as far as that is possible."""
-    path = memory.target
-    try:
-        if memory.leads_as_before() and recover(path, ITSELF):
-            text = "%s: a wish that came while muster was writing is put back"
-            log.warning(text, path, extra={"action": "state_file_recovered"})
-    except OSError as error:
-        extra = {"action": "state_file_failed"}
-        log.warning("%s: what an earlier life left cannot be cleared: %s", path, error, extra=extra)

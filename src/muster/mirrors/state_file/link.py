@@ -18,7 +18,7 @@ import msgspec
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.ports import Clock
 from muster.engine.tasks import run_to_completion
-from muster.errors import Refused
+from muster.errors import Refused, StateFileInUse, StateFileNotLocked
 from muster.home.file_lock import FileLock
 from muster.limits import (
     FILE_CORRECTIONS_MAX,
@@ -45,7 +45,6 @@ log = logging.getLogger(__name__)
 WRITING: Final = "writing"
 REMEMBERING: Final = "remembering"
 CORRECTING: Final = "correcting"
-IN_USE: Final = "in use"
 
 
 ITSELF: Final = FileRules(follows_links=False)
@@ -72,7 +71,7 @@ class StateFileContent(msgspec.Struct, frozen=True, kw_only=True):
 def look(path: Path, memory: WishMemory) -> StateFileContent:
     """A file as it is now."""
     if not memory.leads_as_before():
-        return StateFileContent(trouble=_strange_link(path))
+        return StateFileContent(trouble=_strange_link(path, memory))
     try:
         status = memory.target.lstat()
         content = files.read(memory.target, ITSELF)
@@ -87,9 +86,24 @@ def look(path: Path, memory: WishMemory) -> StateFileContent:
     return StateFileContent(content=content, document=found, stamp=stamp)
 
 
-def _strange_link(path: Path) -> str:
-    what = f"{path} is a link to {files.target_of(path)} now, and was none to that file before"
+def _strange_link(path: Path, memory: WishMemory) -> str:
+    what = f"{path} is a link to {files.target_of(path)}"
+    if memory.leads_into_home():
+        return f"{what}, which is a file of muster's own. Remove the link"
+    what = f"{what} now, and was none to that file before"
     return f"{what}. Remove the link, or name that file as state_file in muster.toml"
+
+
+def recover(memory: WishMemory) -> None:
+    """Clear away what a crash has left, as far as that is possible."""
+    path = memory.target
+    try:
+        if memory.leads_as_before() and files.recover(path, ITSELF):
+            text = "%s: a wish that came while muster was writing is put back"
+            log.warning(text, path, extra={"action": "state_file_recovered"})
+    except OSError as error:
+        extra = {"action": "state_file_failed"}
+        log.warning("%s: what an earlier life left cannot be cleared: %s", path, error, extra=extra)
 
 
 class StateFileLink(LinkedFile[DisplacedFile]):
@@ -117,7 +131,11 @@ class StateFileLink(LinkedFile[DisplacedFile]):
         """Attempts to write the file that failed since the last one that did not."""
 
         self._corrections: deque[float] = deque()
+        self._holder = "" if home is None else f"agent {self.agent.id!r} of the team in {home}"
+        """What others are told of the holder of the lock; without a home the caller locks."""
+
         self._lock: FileLock | None = None
+        self._is_recovered = False
 
     @property
     def agent(self) -> Agent:
@@ -149,13 +167,37 @@ class StateFileLink(LinkedFile[DisplacedFile]):
 
     # ── other masters ─────────────────────────────────────────────────────────────────────────────
 
-    def lock(self, holder: str) -> None:
-        """Take the right to follow the file. Raises `StateFileInUse`.
+    def lock(self) -> str:
+        """Take the right to follow the file, unless it is held; what keeps muster from that, or "".
 
         A path that leads elsewhere now is not followed, and its lock would be another file's.
         """
-        if self._lock is None and self.memory.leads_as_before():
-            self._lock = lock_state_file(self.path, self.target, holder=holder)
+        if self.is_locked or not self.memory.leads_as_before():
+            return ""
+        self.unlock()
+        try:
+            self._lock = lock_state_file(self.path, self.target, holder=self._holder)
+        except (StateFileInUse, StateFileNotLocked) as error:
+            return str(error).removesuffix(".")
+        return ""
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether the lock is held, under the name that other programs look for."""
+        return not self._holder or (self._lock is not None and self._lock.is_in_place())
+
+    async def _trouble_of_lock(self) -> str:
+        """Lock the file and clear away what a crash has left; or say why it cannot be locked."""
+        # in a thread: a lock that is held is waited for, in case it is only being looked at
+        if not self.is_locked and (trouble := await self._lock_in_thread()):
+            return trouble
+        if not self._is_recovered:
+            self._is_recovered = True
+            await asyncio.to_thread(recover, self.memory)
+        return ""
+
+    async def _lock_in_thread(self) -> str:
+        return await run_to_completion(asyncio.to_thread(self.lock))
 
     def unlock(self) -> None:
         """Let others follow the file. Idempotent."""
@@ -223,8 +265,11 @@ class StateFileLink(LinkedFile[DisplacedFile]):
     async def settled(self, *, patient: Callable[[StateFileContent], bool]) -> StateFileContent:
         """The file, as soon as it is a document, or when it was none for a moment.
 
-        `patient` says for which contents that moment is waited.
+        `patient` says for which contents that moment is waited. A file that another program follows
+        is not read.
         """
+        if trouble := await self._trouble_of_lock():
+            return StateFileContent(trouble=trouble)
         seen = self.look()
         until = self.monotonic() + FILE_SETTLE_SECONDS
         while seen.document is None and patient(seen):

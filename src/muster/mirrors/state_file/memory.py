@@ -54,7 +54,7 @@ class WishMemory:
         """Nothing is read yet. Without a folder nothing is remembered."""
         self._file = None if folder is None else folder / f"{seat}.json"
         self._home = None if folder is None else folder.parent.absolute()
-        self._path = os.fspath(path)
+        self.path = path
         self._remembered: RememberedWishes | None = None
         self._is_loaded = False
 
@@ -68,32 +68,53 @@ class WishMemory:
     @cached_property
     def target(self) -> Path:
         """The file itself: the one that the path led to when muster first followed it."""
-        if self._is_in_home:
+        if self._below_home is not None:
             return self._itself
         leads_to = None if self.remembered is None else self.remembered.leads_to
         if leads_to is None:
-            return exchange.target_of(Path(self._path))
+            return exchange.target_of(self.path)
         return Path(leads_to) if leads_to else self._itself
 
-    @property
-    def _is_in_home(self) -> bool:
-        """Whether it is a file of muster's own making, for which nobody needs a link."""
-        return self._home is not None and Path(self._path).is_relative_to(self._home)
+    @cached_property
+    def _below_home(self) -> Path | None:
+        """The path below the home of a file of muster's own making: nobody needs a link for it."""
+        path = Path(os.path.normpath(self.path))
+        homes = () if self._home is None else (self._home, self._real_home)
+        return next((path.relative_to(home) for home in homes if path.is_relative_to(home)), None)
+
+    @cached_property
+    def _real_home(self) -> Path:
+        return Path(os.path.realpath(self._home or ""))
 
     @cached_property
     def _itself(self) -> Path:
         """The path if it is no link. Its folder may be behind one, but not within the home."""
-        path = Path(self._path)
-        if self._home is not None and self._is_in_home:
-            return Path(os.path.realpath(self._home), path.relative_to(self._home))
-        return Path(os.path.realpath(path.parent), path.name)
+        if self._below_home is not None:
+            return self._real_home / self._below_home
+        return Path(os.path.realpath(self.path.parent), self.path.name)
+
+    @property
+    def is_renamed(self) -> bool:
+        """Whether the path is a link to the file."""
+        return self.target != self._itself
+
+    def leads_into_home(self) -> bool:
+        """Whether links lead from a path elsewhere to a file of muster's own, or of an agent's."""
+        return self._is_stray(exchange.target_of(self.path))
+
+    def _is_stray(self, found: Path) -> bool:
+        is_elsewhere = self._home is not None and self._below_home is None
+        return is_elsewhere and found.is_relative_to(self._real_home)
 
     def leads_as_before(self) -> bool:
-        """Whether the path leads to the target. A file that has replaced a link is the target."""
-        found = exchange.target_of(Path(self._path))
+        """Whether the path leads to the target. A file that has replaced a link is the target.
+
+        A link into the home is never followed, even if it was there first.
+        """
+        found = exchange.target_of(self.path)
         if found == self._itself:
             self.target = found
-        return found == self.target
+        return found == self.target and not self._is_stray(found)
 
     @property
     def last(self) -> Wish | None:
@@ -123,7 +144,7 @@ class WishMemory:
         """Write them down, and flush. Raises `OSError`."""
         leads_to = "" if self.target == self._itself else os.fspath(self.target)
         new = RememberedWishes(
-            path=self._path, generation=generation, wishes=wishes, leads_to=leads_to
+            path=os.fspath(self.path), generation=generation, wishes=wishes, leads_to=leads_to
         )
         if self._file is not None:
             self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -137,4 +158,4 @@ class WishMemory:
             found = msgspec.json.decode(exchange.read(self._file), type=RememberedWishes)
         except (OSError, msgspec.MsgspecError):
             return None
-        return found if found.path == self._path and found.wishes else None
+        return found if found.path == os.fspath(self.path) and found.wishes else None
