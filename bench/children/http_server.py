@@ -20,7 +20,8 @@ from muster.__main__ import GC_THRESHOLD
 from muster.app import TeamOptions, open_team
 from muster.http import app as http
 from muster.http.auth import AccessControl, new_token
-from muster.http.routing import ACTORS, ApiCall, RouteTable, route
+from muster.http.route_table import RouteTable
+from muster.http.routing import ACTORS, ApiCall, route
 from muster.http.server import HttpServer, listen, serve_until, url_of
 from muster.http.signing_in.browser_sessions import BrowserSessions
 from muster.machines.commands import PostMessage

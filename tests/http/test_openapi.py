@@ -13,7 +13,8 @@ from muster.errors import MusterError
 from muster.http.app import routes
 from muster.http.handbook import handbook
 from muster.http.openapi import describe
-from muster.http.routing import EVERYBODY, ApiCall, Route, RouteTable
+from muster.http.route_table import RouteTable
+from muster.http.routing import EVERYBODY, ApiCall, Route
 from tests.asking import Asker, Json, asker
 from tests.homes import environment
 from tests.live import Server, live

@@ -7,13 +7,13 @@ import pytest
 from starlette.responses import Response
 
 from muster.errors import NotFound, WrongMethod
+from muster.http.route_table import RouteTable
 from muster.http.routing import (
     EVERYBODY,
     OPERATOR,
     ApiCall,
     JsonResponse,
     Route,
-    RouteTable,
     route,
 )
 from muster.http.stream import EventStream

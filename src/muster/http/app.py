@@ -28,6 +28,7 @@ from muster.http.mcp import answering as mcp
 from muster.http.mcp.asking import inner_request
 from muster.http.mcp.desk import McpDesk
 from muster.http.parsing import parse_body, parse_query, read_body
+from muster.http.route_table import RouteTable
 from muster.http.routes import (
     agents,
     channels,
@@ -52,7 +53,7 @@ from muster.http.routes import (
 from muster.http.routes.content import exports, files, memory, search
 from muster.http.routes.operator import settings
 from muster.http.routes.people import approvals, by_hand, needs, since, workspaces
-from muster.http.routing import Answer, ApiCall, Route, RouteTable, routes_in
+from muster.http.routing import Answer, ApiCall, Route, routes_in
 from muster.http.signing_in import routes as sign_in_routes
 from muster.http.signing_in.browser_sessions import BrowserSessions
 from muster.http.stream import Streams

@@ -1,4 +1,4 @@
-"""Routes: how a handler is declared, the request that it gets, and how a path finds it.
+"""Routes: how a handler is declared, and the request that it gets. `route_table.py` finds them.
 
     @route("POST", "/api/channels/{channel}/turn/pass", may=ACTORS)
     async def pass_turn(call: ApiCall, channel: ChannelId, body: PassTurnBody) -> Recorded:
@@ -11,7 +11,7 @@ summary. A declaration that contradicts itself raises a TypeError when its modul
 """
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import ExitStack
 from hashlib import blake2b
 from types import ModuleType
@@ -20,21 +20,19 @@ from typing import (
     Concatenate,
     Final,
     Generic,
-    NamedTuple,
     NewType,
     TypeVar,
     get_args,
     get_origin,
     get_type_hints,
 )
-from urllib.parse import unquote
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from muster.engine.dispatcher import Receipt
-from muster.errors import Forbidden, Invalid, KeyReused, NotFound, Repeated, WrongMethod
+from muster.errors import Forbidden, Invalid, KeyReused, NotFound, Repeated
 from muster.http.mcp.desk import McpDesk
 from muster.http.signing_in.browser_sessions import BrowserSessions
 from muster.http.stream import EventStream, Streams
@@ -317,7 +315,7 @@ def route(
         name = f"{method} {path} ({handler.__name__})"
         hints: dict[str, Any] = get_type_hints(handler)  # annotations are any objects at all
         _, *given = inspect.signature(handler).parameters
-        names = _names(path)
+        names = [each for _, each in names_in(path)]
         if unknown := set(given) ^ {*names, *(set(given) & {"query", "body"})}:
             raise TypeError(f"{name}: parameters and path disagree on {sorted(unknown)}")
         if wrong := [each for each in names if not _is_text(hints[each])]:
@@ -341,8 +339,14 @@ def route(
     return declare
 
 
-def _names(path: str) -> list[str]:
-    return [name for each in path.split("/") if (name := _name(each)) is not None]
+def names_in(path: str) -> list[tuple[int, str]]:
+    """The names in a path, each with the place of its segment."""
+    return [(at, each[1:-1]) for at, each in enumerate(path.split("/")) if is_name(each)]
+
+
+def is_name(segment: str) -> bool:
+    """Whether a segment of a declared path stands for any segment."""
+    return segment.startswith("{") and segment.endswith("}")
 
 
 def _is_text(hint: object) -> bool:
@@ -373,75 +377,3 @@ def routes_in(module: ModuleType) -> Iterator[Route]:
     for value in vars(module).values():
         if isinstance(value, Route):
             yield value
-
-
-# ── the router ────────────────────────────────────────────────────────────────────────────────────
-
-
-class RouteMatch(NamedTuple):
-    """A route, and the segments that the names in its path stand for."""
-
-    route: Route
-    path: dict[str, str]
-
-
-class _Pattern(NamedTuple):
-    """A path cut into segments; a name matches any segment."""
-
-    segments: tuple[str, ...]
-    names: tuple[str | None, ...]
-    methods: dict[str, Route]
-
-    def match(self, segments: list[str]) -> dict[str, str] | None:
-        found: dict[str, str] = {}
-        for own, name, given in zip(self.segments, self.names, segments, strict=True):
-            if name is not None:
-                found[name] = unquote(given)
-            elif own != given:
-                return None
-        return found
-
-
-class RouteTable:
-    """Every route, found by path and method."""
-
-    def __init__(self, routes: Iterable[Route]) -> None:
-        """Sort the routes by the number of their segments."""
-        self.routes = tuple(routes)
-        self._patterns: dict[int, list[_Pattern]] = {}
-        for each in self.routes:
-            self._add(each)
-        for patterns in self._patterns.values():  # a word is a better match than a name
-            patterns.sort(key=lambda pattern: sum(name is not None for name in pattern.names))
-
-    def _add(self, route: Route) -> None:
-        segments = tuple(route.path.split("/"))
-        patterns = self._patterns.setdefault(len(segments), [])
-        pattern = next((each for each in patterns if each.segments == segments), None)
-        if pattern is None:
-            pattern = _Pattern(segments, tuple(_name(each) for each in segments), {})
-            patterns.append(pattern)
-        if route.method in pattern.methods:
-            raise ValueError(f"two routes for {route.method} {route.path}")
-        pattern.methods[route.method] = route
-
-    def find(self, method: str, path: str) -> RouteMatch:
-        """The route for a path as it was sent, still encoded: a name may contain a slash."""
-        segments = path.split("/")
-        allowed: set[str] = set()
-        for pattern in self._patterns.get(len(segments), ()):
-            names = pattern.match(segments)
-            if names is None:
-                continue
-            found = pattern.methods.get(method)
-            if found is not None:
-                return RouteMatch(found, names)
-            allowed |= set(pattern.methods)  # a word of one path may be a name in another
-        if allowed:
-            told = ", ".join(sorted(allowed))
-            raise WrongMethod(method=method, path=unquote(path), allowed=told)
-        raise NotFound(kind="path", name=unquote(path))
-
-
-def _name(segment: str) -> str | None:
-    return segment[1:-1] if segment.startswith("{") and segment.endswith("}") else None
