@@ -11,13 +11,13 @@ from muster.claude_plugin.hooks.calls import HookAnswer, HookCall
 from muster.claude_plugin.hooks.desk import HookDesk
 from muster.claude_plugin.hooks.places import SESSIONS_FILE
 from muster.delegation import session_folder
+from muster.delegation.agent_folders import read_agents
 from muster.delegation.folder.workspace import files_of
 from muster.delegation.visiting import visited
 from muster.machines.events import Event, Fact
 from muster.machines.ids import person
 from muster.machines.vocabulary import DelegationMode
 from muster.permissions.policy import DEFAULT
-from muster.routing.agent_files import read_folders
 from muster.settings.model import Settings, TeamSettings
 from muster.views.conversations import ConversationView
 from tests.delegation.stage import agent_file
@@ -57,7 +57,7 @@ class Project:
             self.log_provider,
             root=self.root,
             mode=mode,
-            agents=session_folder.usable(read_folders(folders)).agents,
+            agents=read_agents(folders).agents,
             folders=folders,
             policy=DEFAULT,
             actor=person(HUMAN),

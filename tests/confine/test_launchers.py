@@ -201,3 +201,19 @@ def test_the_filter_decides_sockets_and_priorities_on_every_known_architecture()
             tested = re.escape(number.to_bytes(4, "little"))
             assert re.search(rb"\x15\x00\x00." + tested, code, re.DOTALL), number
         assert seccomp.offline(machine)[12:16] == socket_call.to_bytes(4, "little")
+
+
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_a_command_ends_quietly_when_its_reader_has_gone(launcher: str, tmp_path: Path) -> None:
+    """A muster that starts it ignores SIGPIPE, as every Python does: `ls | head` must not."""
+    plan = written(tmp_path, ConfinePolicy())
+    line = "seq 1 100000 | head -1; echo ${PIPESTATUS[0]}"
+    ran = subprocess.run(
+        [*LAUNCHERS[launcher], str(plan), "--", "bash", "-c", line],
+        restore_signals=False,
+        capture_output=True,
+        text=True,
+        timeout=WAIT_SECONDS,
+        check=False,
+    )
+    assert (ran.stdout, ran.stderr) == ("1\n141\n", "")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from muster.app import DelegationPlan, TeamOptions, no_runtimes, open_team
 from muster.delegation import session_folder
+from muster.delegation.agent_folders import read_agents
 from muster.delegation.conversations import Conversations
 from muster.delegation.folder.workspace import files_of
 from muster.delegation.following.owner import IsAlive, assume_alive
@@ -18,7 +19,6 @@ from muster.machines.events import Event, Fact
 from muster.machines.ids import person
 from muster.machines.vocabulary import DelegationMode
 from muster.permissions.policy import DEFAULT, Policy
-from muster.routing.agent_files import read_folders
 from muster.runtimes.catalog import TaskRuntimeCatalog
 from muster.settings.agents import AgentSettings
 from muster.settings.in_force import SettingsInForce
@@ -142,7 +142,7 @@ class Stage:
             self.log_provider,
             root=self.root,
             mode=mode,
-            agents=session_folder.usable(read_folders(folders)).agents,
+            agents=read_agents(folders).agents,
             folders=folders,
             policy=policy,
             actor=person(MARCUS),

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.delegation.agent_folders import agents_of
-from muster.delegation.session_folder import usable
+from muster.delegation.agent_folders import agents_of, usable
 from muster.machines.state import Delegation
 from muster.routing.agent_files import AgentFile, AgentFolders
 from tests.delegation.stage import agent_file

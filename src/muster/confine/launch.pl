@@ -76,5 +76,6 @@ for ($network ? 'filter' : ('filter', 'offline')) {
     my $code = pack 'Sx6P', length($filter{$_}) / 8, $filter{$_};
     call('seccomp', $seccomp, 1, 0, $code);
 }
+$SIG{PIPE} = $SIG{XFSZ} = 'DEFAULT';  # a muster that starts this ignores them, as Python does
 exec { $ARGV[0] } @ARGV;
 fail("$ARGV[0]: $!", 127);

@@ -3,20 +3,34 @@
     python -I -S launch.py PLAN [--network] [--file PATH] [--folder PATH] [--parent PATH]...
         -- COMMAND...
 
-`launch.pl` does the same and starts faster; where there is no Perl, this one runs. Every failure
-ends it with a message and exit code 126: a command never runs unconfined. `--file` and `--folder`
+`launch.pl` does the same and starts faster; where there is no Perl, this one runs, at the cost of
+an interpreter. It uses the parts that `ctypes` is made of, because `ctypes` itself takes longer to
+import than the interpreter to start. Every failure ends it with a message and exit code 126: a
+command never runs unconfined. `--file` and `--folder`
 add a path that may be written, and the file is created if it does not exist; in `--parent` only
 folders may be made.
 """
 
-import ctypes
+import _ctypes
 import os
 import sys
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    import signal as _signal
+    from ctypes import c_char_p as _Text
+    from ctypes import c_long as _Long
     from typing import NoReturn
+else:
+    import _signal
+
+    class _Long(_ctypes._SimpleCData):
+        _type_ = "l"
+
+    class _Text(_ctypes._SimpleCData):
+        _type_ = "z"
+
 
 CANNOT_CONFINE = 126
 NOT_FOUND = 127
@@ -25,7 +39,14 @@ _NO_NEW_PRIVILEGES = 38
 _PATH_BENEATH = 1
 _SET_FILTER = 1
 
-libc = ctypes.CDLL(None, use_errno=True)
+
+class _Function(_ctypes.CFuncPtr):
+    _flags_ = _ctypes.FUNCFLAG_CDECL | _ctypes.FUNCFLAG_USE_ERRNO
+    _restype_ = _Long
+
+
+_program = _ctypes.dlopen(None, 0)  # pyright: ignore[reportArgumentType]
+syscall = _Function(_ctypes.dlsym(_program, "syscall"))
 
 
 class LaunchPlan:
@@ -63,11 +84,16 @@ def _text(given: str) -> bytes:
 
 def call(what: str, *arguments: "int | bytes | None") -> int:
     """Make a system call; end with a message if it fails."""
-    wide = [ctypes.c_long(each) if isinstance(each, int) else each for each in arguments]
-    result = int(libc.syscall(*wide))
+    result = attempt(*arguments)
     if result < 0:
-        fail(f"{what}: {os.strerror(ctypes.get_errno())}")
+        fail(f"{what}: {os.strerror(_ctypes.get_errno())}")
     return result
+
+
+def attempt(*arguments: "int | bytes | None") -> int:
+    """Make a system call; its result is negative if it fails."""
+    wide = [_Long(each) if isinstance(each, int) else each for each in arguments]
+    return int(syscall(*wide))
 
 
 def confine(plan: LaunchPlan, extra: "dict[bytes, list[bytes]]", *, network: bool) -> None:
@@ -93,16 +119,16 @@ def confine(plan: LaunchPlan, extra: "dict[bytes, list[bytes]]", *, network: boo
             place = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except OSError:
             continue  # not every machine has every device
-        libc.syscall(add, rules, _PATH_BENEATH, _rule(rights, place), 0)  # a pipe needs no rule
+        attempt(add, rules, _PATH_BENEATH, _rule(rights, place), 0)  # a pipe needs no rule
     call("no new privileges", prctl, _NO_NEW_PRIVILEGES, 1, 0, 0, 0)
     call("Landlock", restrict, rules, 0)
     for word in ("filter",) if network else ("filter", "offline"):
         given = plan.filters[word]
         if not given:
             continue
-        code = ctypes.create_string_buffer(given, len(given))
         head = (len(given) // 8).to_bytes(8, sys.byteorder)
-        call("seccomp", seccomp, _SET_FILTER, 0, head + _u64(ctypes.addressof(code)))
+        code = _Text(given)  # what it holds is the address of the filter
+        call("seccomp", seccomp, _SET_FILTER, 0, head + bytes(memoryview(code)))
 
 
 def _rule(rights: int, place: int) -> bytes:
@@ -146,6 +172,8 @@ def main(arguments: "list[str]") -> "NoReturn":
         fail("there is no command")
     confine(plan, extra, network=network)
     environment = {**os.environb, **dict(plan.variables)}
+    for ignored in (_signal.SIGPIPE, _signal.SIGXFSZ):
+        _signal.signal(ignored, _signal.SIG_DFL)  # Python ignores them, and a command inherits that
     try:
         os.execvpe(command[0], command, environment)
     except OSError as failed:

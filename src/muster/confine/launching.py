@@ -23,8 +23,11 @@ _FOLDER = __file__.rpartition("/")[0]
 
 def launcher() -> list[str]:
     """The program that carries out a plan: Perl, which starts fast, or else this Python."""
-    if os.access(PERL, os.X_OK):
-        return [PERL, f"{_FOLDER}/launch.pl"]
+    return [PERL, f"{_FOLDER}/launch.pl"] if os.access(PERL, os.X_OK) else python_launcher()
+
+
+def python_launcher() -> list[str]:
+    """The launcher of a machine without Perl."""
     return [sys.executable, "-I", "-S", f"{_FOLDER}/launch.py"]
 
 
@@ -38,6 +41,9 @@ def become(policy: ConfinePolicy, support: Support, command: Sequence[str]) -> N
         plan = os.memfd_create("plan", 0)  # the launcher closes it before the command runs
         os.write(plan, plan_of(policy, support).encode("ascii"))
         line = [*launcher(), f"/proc/self/fd/{plan}", "--", *command]
+    import signal  # a hook, which imports this module, has no use for it
+
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and a command inherits that
     try:
         os.execv(line[0], line)
     except OSError as failed:

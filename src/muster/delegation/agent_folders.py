@@ -1,13 +1,50 @@
-"""The agents of a session, read from the folders that it was opened with.
+"""The agents that can be states, read from agent files, and those of a session.
 
-A session may have been moved since, alone or with its project: then so were folders beside it.
+Everything that shows, routes to or runs agents reads them here, so that one rule says which files
+count. A session may have been moved since it was opened, alone or with its project: then so were
+folders beside it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from muster.machines.state import Delegation
-from muster.routing.agent_files import AgentFile, read_folders
+from muster.errors import Refused
+from muster.machines.names import check_plain, check_scripts, shown_key
+from muster.machines.state import MAIN, QUEUE, Delegation
+from muster.routing import agent_files
+from muster.routing.agent_files import AgentFile, AgentFolders, Warned, read_folders
+
+
+def find_agents(
+    given: Sequence[Path] = (), *, project: Path | None, user: Path | None
+) -> AgentFolders:
+    """The agents of the given folders, the project's and the user's that can be states."""
+    return usable(agent_files.find_agents(given, project=project, user=user))
+
+
+def read_agents(folders: Iterable[Path]) -> AgentFolders:
+    """The agents in folders that can be states."""
+    return usable(read_folders(folders))
+
+
+def usable(found: AgentFolders) -> AgentFolders:
+    """The agents that can be states; a warning names each other one."""
+    agents: list[AgentFile] = []
+    warnings = list(found.warnings)
+    taken = {shown_key(MAIN), shown_key(QUEUE)}
+    for agent in found.agents:
+        try:
+            check_plain("the name", agent.name)
+            check_scripts(agent.name)
+        except Refused as refused:
+            warnings.append(Warned(agent.path, 1, f"cannot be a state: {refused}"))
+            continue
+        if shown_key(agent.name) in taken:
+            warnings.append(Warned(agent.path, 1, f"{agent.name} is the name of a state already"))
+            continue
+        taken.add(shown_key(agent.name))
+        agents.append(agent)
+    return AgentFolders(tuple(agents), tuple(warnings))
 
 
 def agents_of(delegation: Delegation, root: Path) -> dict[str, AgentFile]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from muster.delegation import session_folder
-from muster.delegation.agent_folders import agents_of
+from muster.delegation.agent_folders import agents_of, find_agents
 from muster.delegation.conversations import BY_PERSON, Conversations, Nesting
 from muster.delegation.policy import policy_of
 from muster.delegation.queue import QueueRunner
@@ -20,7 +20,7 @@ from muster.errors import Closed, Invalid, PathTaken
 from muster.machines.ids import ConversationId, WorkspaceId
 from muster.machines.state import Delegation, RememberedChoice
 from muster.machines.vocabulary import NO_LIMIT, Allowance, DelegationMode
-from muster.routing.agent_files import AgentFile, AgentFolders, Warned, find_agents
+from muster.routing.agent_files import AgentFile, AgentFolders, Warned
 from muster.views.conversations import ConversationView
 
 
@@ -126,7 +126,7 @@ class Requests:
         A team without choices of its own takes over the `earlier` ones.
         """
         given = [self.inside(folder) for folder in agents]
-        found = session_folder.usable(await self._found(given))
+        found = await self._found(given)
         new = session_folder.new_path(self.project, self._clock.wall())
         root, log_provider = self.inside(path or str(new)), self.conversations.log_provider
         if session_folder.has_session(root):

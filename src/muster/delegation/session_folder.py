@@ -14,7 +14,7 @@ from muster.delegation import agent_folders
 from muster.delegation.folder.mirror import MEMORY_FILE
 from muster.delegation.folder.workspace import EVERY_AGENT, STATE_FILE
 from muster.delegation.session_log import LogProvider, SessionLog
-from muster.errors import DelegationOpen, PathTaken, PathUnusable, Refused
+from muster.errors import DelegationOpen, PathTaken, PathUnusable
 from muster.machines.commands import (
     AddDescriptions,
     EndDelegation,
@@ -22,16 +22,12 @@ from muster.machines.commands import (
     StartDelegation,
 )
 from muster.machines.ids import MUSTER, name_key
-from muster.machines.names import check_plain, check_scripts, shown_key
-from muster.machines.state import MAIN, QUEUE, Delegation, RememberedChoice
+from muster.machines.state import MAIN, Delegation, RememberedChoice
 from muster.machines.vocabulary import NO_LIMIT, Allowance, DelegationMode, StatePermissions
 from muster.permissions.policy import POLICY_FILE, Permissions, Policy
 from muster.routing.agent_files import (
     PROJECT_FOLDER,
     AgentFile,
-    AgentFolders,
-    Warned,
-    read_folders,
 )
 from muster.routing.directory import directory_text, list_text
 
@@ -143,7 +139,7 @@ async def add_new_agents(session_log: SessionLog, root: Path) -> None:
 
 
 def _agents_in(delegation: Delegation, root: Path) -> Sequence[AgentFile]:
-    return usable(read_folders(agent_folders.folders_of(delegation, root))).agents
+    return agent_folders.read_agents(agent_folders.folders_of(delegation, root)).agents
 
 
 async def was_here(log_provider: LogProvider, root: Path) -> bool:
@@ -160,26 +156,6 @@ async def end(
         before = session_log.team.delegation
         await session_log.send(EndDelegation(reason=reason), actor=actor, key=key)
         return before
-
-
-def usable(found: AgentFolders) -> AgentFolders:
-    """The agents that can be states; a warning names each other one."""
-    agents: list[AgentFile] = []
-    warnings = list(found.warnings)
-    taken = {shown_key(MAIN), shown_key(QUEUE)}
-    for agent in found.agents:
-        try:
-            check_plain("the name", agent.name)
-            check_scripts(agent.name)
-        except Refused as refused:
-            warnings.append(Warned(agent.path, 1, f"cannot be a state: {refused}"))
-            continue
-        if shown_key(agent.name) in taken:
-            warnings.append(Warned(agent.path, 1, f"{agent.name} is the name of a state already"))
-            continue
-        taken.add(shown_key(agent.name))
-        agents.append(agent)
-    return AgentFolders(tuple(agents), tuple(warnings))
 
 
 def folders_of(given: Sequence[Path], *, project: Path, user: Path) -> list[Path]:

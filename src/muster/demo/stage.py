@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from muster.delegation import session_folder
+from muster.delegation.agent_folders import read_agents
 from muster.delegation.policy import policy_of
 from muster.demo.cast import (
     ALL,
@@ -46,7 +47,6 @@ from muster.machines.identity.palette import PALETTE
 from muster.machines.ids import LEAD_SEAT, MUSTER, ChannelId, SeatId
 from muster.machines.state import Agent, Status
 from muster.machines.vocabulary import Authority, Machine, RunMode, SpeakerOrder, TurnConfig
-from muster.routing.agent_files import read_folders
 from muster.team import Muster
 
 DEMO: Final = "demo"
@@ -195,7 +195,7 @@ class Stage:
                 log_provider,
                 root=self._root,
                 mode=None,
-                agents=session_folder.usable(read_folders([AGENTS_FOLDER])).agents,
+                agents=read_agents([AGENTS_FOLDER]).agents,
                 folders=[AGENTS_FOLDER],
                 policy=policy_of(self._root),
                 actor=MUSTER,

@@ -9,6 +9,7 @@ from pathlib import Path
 from muster.app import DelegationPlan, Muster, TeamOptions, open_team
 from muster.claude_plugin.hooks.desk import HookDesk
 from muster.delegation import session_folder
+from muster.delegation.agent_folders import read_agents
 from muster.delegation.following.owner import Keeper
 from muster.delegation.visiting import is_keeper_alive, team_in
 from muster.http.auth import new_token
@@ -32,7 +33,6 @@ from muster.machines.vocabulary import (
     Urgency,
 )
 from muster.permissions.policy import DEFAULT
-from muster.routing.agent_files import read_folders
 from muster.settings.model import Settings, TeamSettings
 from muster.testing.runtime import ScriptedRuntime, Starts, Stops
 from tests.builders import ADA, BEN, DESIGN, HUMAN, eventually, logged, run, want, with_channel
@@ -64,7 +64,7 @@ class Team:
             self.conversations.log_provider,
             root=self.root,
             mode=mode,
-            agents=session_folder.usable(read_folders(folders)).agents,
+            agents=read_agents(folders).agents,
             folders=folders,
             policy=DEFAULT,
             actor=HUMAN,

@@ -189,3 +189,23 @@ def test_a_folder_that_cannot_be_made_is_told_and_nothing_is_left(tmp_path: Path
     ran = muster("agent-list", "taken/below", "--agents", AGENTS, cwd=tmp_path)
     assert ran.returncode == 4
     assert "taken" in ran.stderr
+
+
+def test_only_agents_that_a_session_would_have_are_routed_to_and_listed(tmp_path: Path) -> None:
+    folder = tmp_path / ".claude" / "agents"
+    define(folder, "baker", "Bakes bread.")
+    define(folder, "Baker", "Bakes cakes and loaves of bread.")
+    define(folder, "main", "Bakes rolls.")
+    (folder / "slash.md").write_text("---\nname: ../../x\ndescription: Bakes buns.\n---\n")
+    for text in ("Please bake bread", "Please bake rolls", "Please bake buns"):
+        ran = muster("route", text, "--json", cwd=tmp_path)
+        told = json.loads(ran.stdout)
+        assert {each["agent"] for each in told["candidates"]} <= {"Baker"}
+    assert "slash.md:1: cannot be a state" in ran.stderr
+    assert "baker.md:1: baker is the name of a state already" in ran.stderr
+    line = json.dumps({"agents_dir": str(folder), "query": "Please bake buns and rolls"})
+    batch = muster("route", "--batch", cwd=tmp_path, given=f"{line}\n")
+    assert json.loads(batch.stdout)["agent"] in ("MAIN", "Baker")
+    assert muster("agent-list", ".", cwd=tmp_path).stdout == "Wrote 1 agents to ..\n"
+    begun = muster("agent-state-machine", cwd=tmp_path)
+    assert "1 agent" in begun.stdout

@@ -36,6 +36,7 @@ from muster.cli.texts import text_or_stdin
 from muster.client import delegation
 from muster.client.sync import Client
 from muster.delegation import session_folder
+from muster.delegation.agent_folders import find_agents
 from muster.delegation.policy import policy_of
 from muster.delegation.session_log import LogProvider
 from muster.delegation.visiting import OnDemandLogProvider, earlier_choices, visited
@@ -46,7 +47,7 @@ from muster.machines.events import Event
 from muster.machines.ids import MUSTER, person
 from muster.machines.state import MAIN, QUEUE, Delegation
 from muster.machines.vocabulary import DelegationMode, Machine
-from muster.routing.agent_files import Warned, find_agents
+from muster.routing.agent_files import Warned
 from muster.team import Muster
 from muster.views.conversations import ConversationView, head_of, step_line, step_of
 
@@ -167,7 +168,7 @@ def _local_now() -> datetime:
 
 
 def _start(root: Path, mode: DelegationMode | None, given: tuple[Path, ...], home: Path) -> None:
-    found = session_folder.usable(find_agents(given, project=Path.cwd(), user=Path.home()))
+    found = find_agents(given, project=Path.cwd(), user=Path.home())
     _warn(found.warnings)
     settings = settings_of(root, home)
     session_folder.prepare(root)

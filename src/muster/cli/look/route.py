@@ -19,7 +19,7 @@ from muster.cli.options import home_option, json_option
 from muster.cli.render import clean
 from muster.cli.texts import text_or_stdin
 from muster.errors import Invalid, MusterError
-from muster.routing.agent_files import AgentFile, AgentFolders, Warned, find_agents, read_folders
+from muster.routing.agent_files import AgentFile, AgentFolders, Warned
 from muster.routing.choices import CHOICE, PastChoice
 from muster.routing.directory import DIRECTORY_FILE, LIST_FILE, directory_text, list_text
 from muster.routing.lexical import Scored, typed_words
@@ -79,11 +79,18 @@ def route(
         return
     if text is None:
         raise click.UsageError("Give a TEXT, or --batch.", ctx)
-    found = find_agents(folders, project=Path.cwd(), user=Path.home())
+    found = _found(folders)
     _warn(found.warnings)
     make = _maker(kind, bodies=not no_bodies, choices=_choices(home))
     decision = make(found.agents).route(text_or_stdin(text))
     click.echo(json.dumps(_as_json(decision)) if as_json else "\n".join(_shown(decision)))
+
+
+def _found(folders: Sequence[Path]) -> AgentFolders:
+    """The agents that a session in this folder would have."""
+    from muster.delegation.agent_folders import find_agents
+
+    return find_agents(folders, project=Path.cwd(), user=Path.home())
 
 
 def _choices(home: Path) -> Sequence[PastChoice]:
@@ -102,7 +109,7 @@ def agent_list(folders: tuple[Path, ...], folder: Path) -> None:
 
     They name every agent of the given folders, of the project and of the user, each name once.
     """
-    found = find_agents(folders, project=Path.cwd(), user=Path.home())
+    found = _found(folders)
     _warn(found.warnings)
     folder.mkdir(parents=True, exist_ok=True)
     _replace(folder / LIST_FILE, list_text(found.agents))
@@ -214,7 +221,9 @@ def _answer(
 def _read(folder: Path) -> AgentFolders:
     if not folder.is_dir():
         raise Invalid(what=f"'agents_dir' {str(folder)!r}", why="is not a folder")
-    return read_folders([folder])
+    from muster.delegation.agent_folders import read_agents
+
+    return read_agents([folder])
 
 
 def _asked(line: bytes) -> tuple[str, str]:
