@@ -86,9 +86,10 @@ SUBCOMMANDS = {
     "docker-compose": "ps logs images top",
     "dpkg": "-l -L -s -S --list --status --listfiles --search",
     "helm": "list ls status history version search show get",
-    "kubectl": "get describe logs cluster-info api-resources top version",
+    "kubectl": "get describe logs cluster-info api-resources top version explain",
     "muster": (
         "status needs log logs search why agents soul transcript diagram doctor permit route costs"
+        " --help --version"
     ),
     "npm": "ls list view info outdated root prefix why explain",
     "pip": "list show freeze check",
@@ -127,7 +128,7 @@ SUBCOMMAND_LONGS = """json global all depth long limit format no-trunc tail sinc
 """Harmless options of these: none of them names a program or a file to write."""
 
 OWN_OPTIONS = {
-    "kubectl": "-o -c -l --output --container --context --sort-by --watch --previous",
+    "kubectl": "-o -c -l --output --container --context --sort-by --watch --previous --client",
     "gh": "-q -s -L -l -B -H --jq --log --log-failed --repo --search --base --head --assignee",
     "helm": "-o --output --max --filter",
     "docker": "--filter",

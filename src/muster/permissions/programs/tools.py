@@ -17,6 +17,14 @@ _CERTIFICATE = catalogue.named(
     -purpose -email -ext -checkend -pubkey -in -inform -nameopt -modulus -hash -ocsp_uri -alias"""
 )
 
+_IP_OPTIONS = catalogue.named(
+    "-br -brief -c -color -4 -6 -s -stats -statistics -j -json -p -pretty -d -details -o -oneline"
+)
+_IP_OBJECTS = catalogue.named(
+    "a addr address l link r route n neigh neighbor neighbour ru rule maddr mroute"
+)
+_IP_LOOKING = catalogue.named("show list ls")
+
 
 def by_subcommand(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """A tool of which some subcommands, or pairs of them, only look."""
@@ -56,6 +64,15 @@ def gh(scene: Scene, name: str, args: list[ShellWord]) -> None:
     scene.execute("information" if gets and known else "change", name, "api")
 
 
+def ip(scene: Scene, name: str, args: list[ShellWord]) -> None:
+    """`ip addr` and the like, which show addresses, links and routes unless a verb follows."""
+    words = [word.text if word.plain else "" for word in args]
+    while words and words[0] in _IP_OPTIONS:
+        words.pop(0)
+    looks = bool(words) and words[0] in _IP_OBJECTS and (words[1:2] or ["show"])[0] in _IP_LOOKING
+    scene.execute("information" if looks and all(words) else "run", name, *words[:1])
+
+
 def openssl(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`openssl x509` that prints a certificate, and `openssl version`."""
     first = args[0].text if args and args[0].plain else ""
@@ -72,5 +89,6 @@ def openssl(scene: Scene, name: str, args: list[ShellWord]) -> None:
 HANDLERS = {
     **dict.fromkeys((*catalogue.SUBCOMMANDS, *catalogue.PAIRS), by_subcommand),
     "gh": gh,
+    "ip": ip,
     "openssl": openssl,
 }
