@@ -502,6 +502,12 @@ class HomeInUse(Refused):
     """Another muster (process {pid}) runs in {home}. Stop it, or give this one another --home."""
 
 
+class HomeOfAnother(Refused):
+    """{home} belongs to {owner}, who decides what muster would run as you. Run muster as {owner},
+    or make the folder yours.
+    """
+
+
 class StateFileInUse(Refused):
     """{path} is followed by {holder} (process {pid}). Stop that first, or name another file."""
 

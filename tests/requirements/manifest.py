@@ -838,6 +838,9 @@ LOG = (
     Promise(
         "One home has one muster; a killed one does not lock it for ever.",
         {
+            "home/test_folder.py": [
+                "test_a_home_of_another_user_is_refused_by_every_way_to_it",
+            ],
             "home/test_lock.py": [
                 "test_a_home_can_be_locked_once",
                 "test_the_kernel_releases_the_home_of_a_killed_holder",

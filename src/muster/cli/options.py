@@ -7,12 +7,16 @@ from typing import Any, TypeVar
 
 import click
 
+from muster.home.folder import require_own
+
 Function = TypeVar("Function", bound=Callable[..., Any])  # as click types what it decorates
 
 
 def _chosen_home(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path:
     """The home named after the verb, else the one before it, its variable or its default."""
-    return (value or ctx.find_root().params["home"]).absolute()
+    home: Path = (value or ctx.find_root().params["home"]).absolute()
+    require_own(home)
+    return home
 
 
 class Seconds(click.FloatRange):

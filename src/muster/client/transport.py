@@ -75,10 +75,11 @@ def locate(
     if url is not None:
         return ServerAddress(url.rstrip("/"), token)
     from muster.home import address, operator_token  # a client with a URL needs no home
-    from muster.home.folder import find_home
+    from muster.home.folder import find_home, require_own
     from muster.home.lock import running_pid
 
     home = find_home(home, environ)
+    require_own(home)
     found = address.find(home)
     # a file that a crash left behind is not trusted: another program may listen there now
     if found is None or found.pid != running_pid(home):

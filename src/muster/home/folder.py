@@ -1,8 +1,11 @@
-"""Which folder is the team's home, and how it is made."""
+"""Which folder is the team's home, how it is made, and whose it must be."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
+
+from muster.errors import HomeOfAnother
 
 HOME_FOLDER: Final = ".muster"
 HOME_VARIABLE: Final = "MUSTER_HOME"
@@ -11,6 +14,32 @@ HOME_VARIABLE: Final = "MUSTER_HOME"
 def find_home(chosen: Path | None, environ: Mapping[str, str]) -> Path:
     """The team's home: the one chosen, else `MUSTER_HOME`, else `.muster` in this folder."""
     return Path(chosen or environ.get(HOME_VARIABLE) or HOME_FOLDER).absolute()
+
+
+def require_own(home: Path) -> None:
+    """Refuse a home that another user has prepared: its settings name programs to run, and its
+    server would be told the token of this user. The administrator's are trusted."""
+    try:
+        owner = home.stat().st_uid
+    except OSError:
+        return  # there is none yet, or the first access says why it cannot be used
+    if owner not in _trusted(os.environ):
+        raise HomeOfAnother(home=home, owner=_user_name(owner))
+
+
+def _trusted(environ: Mapping[str, str]) -> set[int]:
+    """The user, the administrator, and the user who became the administrator with sudo."""
+    user, before = os.geteuid(), environ.get("SUDO_UID", "")
+    return {user, 0, int(before)} if user == 0 and before.isdecimal() else {user, 0}
+
+
+def _user_name(uid: int) -> str:
+    import pwd  # needed for the error alone
+
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"user {uid}"
 
 
 IGNORE_FILE: Final = ".gitignore"
