@@ -66,6 +66,12 @@ class NotFound(Refused):
     status = 404
 
 
+class NoSuchSession(NotFound):
+    """{agent!r} had no session {session!r}. `muster logs {agent}` names the session before its
+    output, and the page the number at its end.
+    """
+
+
 class Invalid(Refused):
     """{what} {why}."""
 
@@ -190,6 +196,10 @@ class WaitsFor(Refused):
 
 class RunElsewhere(Refused):
     """muster does not run {name!r}: {authority} does."""
+
+
+class RunByMuster(Refused):
+    """muster runs {name!r} and knows its current state. Leave `current` out of the heartbeat."""
 
 
 class StaleGeneration(Refused):

@@ -74,6 +74,9 @@ PERSON: Final = "person"
 BUDGET: Final = "budget"
 """The trigger of a pause at a limit of usage."""
 
+RUN_NOW: Final = "now"
+"""The trigger of a session that a person started, whatever the schedule says."""
+
 SESSION_LIMIT: Final = "session_limit"
 """The trigger of a pause at a limit of sessions: of their number, their length, their failures."""
 

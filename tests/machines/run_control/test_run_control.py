@@ -240,7 +240,7 @@ def test_an_agent_with_its_own_loop_reports_its_current_mode() -> None:
 def test_only_the_process_reports_for_an_agent_that_muster_runs() -> None:
     scene = running()
     command = c.ReportCurrent(seat=scene.seat("Lyra"), current=PAUSE)
-    scene.refuse(command, "run_elsewhere")
+    scene.refuse(command, "run_by_muster")
 
 
 # ── the gate ──────────────────────────────────────────────────────────────────────────────────────

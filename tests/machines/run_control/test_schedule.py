@@ -74,7 +74,7 @@ def test_an_interval_is_a_whole_number_and_a_unit(text: str) -> None:
         interval_s(text)
 
 
-def test_an_interval_counts_from_the_last_run_and_skips_what_has_passed() -> None:
+def test_an_interval_counts_from_the_last_time_and_skips_what_has_passed() -> None:
     assert next_run(HALF_HOUR, START) == START + timedelta(minutes=30)
     assert next_run(HALF_HOUR, START + timedelta(minutes=70), START) == START + timedelta(hours=1.5)
     assert next_run(HALF_HOUR, START, START + timedelta(days=1)) == START + timedelta(minutes=30)
@@ -135,14 +135,45 @@ def test_a_clock_set_back_by_days_brings_the_next_run_nearer() -> None:
     assert plan.at == scene.now + timedelta(minutes=30)
 
 
-@pytest.mark.parametrize(("missed", "runs"), [(MissedRuns.ONCE, 1), (MissedRuns.SKIP, 0)])
-def test_missed_runs_are_made_up_for_once_or_skipped(missed: MissedRuns, runs: int) -> None:
+@pytest.mark.parametrize(
+    ("missed", "runs", "next_minutes"), [(MissedRuns.ONCE, 1, 30), (MissedRuns.SKIP, 0, 20)]
+)
+def test_missed_runs_are_made_up_for_once_or_skipped(
+    missed: MissedRuns, runs: int, next_minutes: int
+) -> None:
+    """A run that was made up for is a run: the interval counts from it."""
     scene = armed(RunPolicy(every="30m", missed=missed))
-    events = due(scene, late_s=7200)
+    events = due(scene, late_s=7800)
     assert len(facts(events, e.SessionRequested)) == runs
+    assert next_in(scene) == timedelta(minutes=next_minutes)
+
+
+def test_an_interval_counts_from_a_run_that_a_person_started() -> None:
+    """Another run followed minutes after it, on the grid of the first start."""
+    scene = armed(HALF_HOUR)
+    scene.later(1200)
+    scene.want("Lyra", CONTINUOUS, now=True)
+    check(scene)
+    assert next_in(scene) == timedelta(minutes=30)
+
+
+def test_after_a_stop_or_a_single_session_the_first_run_is_one_interval_after_the_start() -> None:
+    scene = armed(HALF_HOUR)
+    due(scene)
+    scene.up("Lyra")
+    scene.ends("Lyra")
+    scene.later(1200)
+    for stop in (PAUSE, RUN_ONCE):
+        scene.want("Lyra", stop)
+        scene.want("Lyra", CONTINUOUS)
+        check(scene)
+        assert next_in(scene) == timedelta(minutes=30)
+
+
+def next_in(scene: Scene) -> timedelta:
     planned = scene.agent("Lyra").run.scheduled_at
     assert planned is not None
-    assert timedelta() < planned - scene.now <= timedelta(minutes=30)
+    return planned - scene.now
 
 
 def test_a_time_that_comes_while_a_session_runs_is_passed_over() -> None:

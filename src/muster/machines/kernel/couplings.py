@@ -19,7 +19,7 @@ from muster.machines.identity.membership import LEAVING
 from muster.machines.identity.places import free_seat
 from muster.machines.identity.wakes import is_asked
 from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId, is_person, name_key
-from muster.machines.policies import PUT_TO_SLEEP
+from muster.machines.policies import PUT_TO_SLEEP, RUN_NOW
 from muster.machines.run_control.live import between_sessions
 from muster.machines.state import MAIN, QUEUE, Agent, Conversation, Status, Team
 from muster.machines.turns.privacy import is_insider
@@ -234,7 +234,7 @@ def _stopped_between(team: Team, event: Event, fact: e.MusterStopping) -> Iterat
 @coupling(e.DesiredSet, "An agent that should run is started, and may be granted a turn.")
 def _desired(team: Team, event: Event, fact: e.DesiredSet) -> Iterator[Command]:
     if fact.desired is not RunMode.PAUSE:
-        yield c.StartSession(seat=fact.seat, trigger="now" if fact.now else "desired")
+        yield c.StartSession(seat=fact.seat, trigger=RUN_NOW if fact.now else "desired")
         yield from _offers(team, fact.seat)
 
 

@@ -16,6 +16,7 @@ from muster.errors import (
     Invalid,
     NotAtWork,
     OnCall,
+    RunByMuster,
     RunElsewhere,
     StaleGeneration,
     WaitsFor,
@@ -35,7 +36,7 @@ from muster.machines.ids import (
     SessionId,
     author_text,
 )
-from muster.machines.policies import SESSION_LIMIT
+from muster.machines.policies import RUN_NOW, SESSION_LIMIT
 from muster.machines.run_control.gate import (
     closed_gate,
     closed_to_tasks,
@@ -112,7 +113,7 @@ def _wish(
     is_now = command.now and desired is not PAUSE
     yield desire(agent, desired, "person", command.set_by, command.note, now=is_now)
     changed = replace(agent, run=replace(agent.run, desired=desired, retry_at=None))
-    trigger = "now" if is_now else "desired"
+    trigger = RUN_NOW if is_now else "desired"
     if between_sessions(agent) and closed_gate(team, changed, now, trigger=trigger) is not None:
         yield move(agent, "session_ended", PAUSE)
 
@@ -401,7 +402,7 @@ def paused_by_file(team: Team, seat: SeatId) -> Iterator[Fact]:
 def report_current(team: Team, command: c.ReportCurrent, now: datetime) -> Sequence[Fact]:
     agent = team.agent(command.seat)
     if agent.authority is Authority.MUSTER:
-        raise RunElsewhere(name=agent.id, authority=agent.authority)
+        raise RunByMuster(name=agent.id)
     if command.current is agent.run.current:
         return ()
     return (move(agent, "reported", command.current, reason=command.reason),)

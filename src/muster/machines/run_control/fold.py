@@ -11,7 +11,7 @@ from muster.machines.folding import with_agent
 from muster.machines.identity.loops import reported
 from muster.machines.ids import SeatId, SessionId
 from muster.machines.maps import drop, put
-from muster.machines.policies import STOPS, RunPolicy
+from muster.machines.policies import RUN_NOW, STOPS, RunPolicy
 from muster.machines.spending import unfinished
 from muster.machines.state import (
     Agent,
@@ -94,6 +94,8 @@ def session_requested(team: Team, event: Event, fact: e.SessionRequested) -> Tea
     run = replace(agent.run, starts=_starts(agent.run, event))
     if fact.task is None:
         agent = replace(agent, session=session.id, handed_from=agent.delivered)
+        if fact.trigger == RUN_NOW and run.policy.every:
+            run = replace(run, scheduled_at=None)  # the interval counts from this run
         return _with(team, replace(agent, run=replace(run, retry_at=None)))
     team = with_conversation(team, fact.task, session=session.id)
     return _with(team, replace(agent, tasks=(*agent.tasks, session.id), run=run))

@@ -29,10 +29,11 @@ from muster.errors import (
 )
 from muster.machines.ids import name_key
 from muster.machines.names import check_agent_name
+from muster.machines.policies import RUN_NOW
 from muster.machines.state import Agent, Status, Team
 from muster.machines.vocabulary import Authority, RunMode, RunsFor
 
-_BETWEEN_RUNS = frozenset({"schedule", "retry", "turn", "now"})
+_BETWEEN_RUNS = frozenset({"schedule", "retry", "turn", RUN_NOW})
 """The triggers that start a session of an agent that rests between its runs."""
 
 

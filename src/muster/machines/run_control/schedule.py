@@ -38,7 +38,7 @@ def interval_s(text: str) -> float:
 
 def next_run(policy: RunPolicy, after: datetime, last: datetime | None = None) -> datetime | None:
     """The first scheduled time after a moment, in UTC. An expression is read in the time zone of
-    that moment; an interval counts from the last run, if any.
+    that moment; an interval counts from there, or from the last time that was planned.
     """
     if policy.every:
         step = interval_s(policy.every)
@@ -63,18 +63,18 @@ def check_schedule(team: Team, command: c.CheckSchedule, now: datetime) -> Itera
             yield e.RunPlanned(seat=agent.seat, at=at)
         return
     is_missed = wall - planned > timedelta(seconds=MISSED_RUN_SECONDS)
-    at = next_run(run.policy, wall, planned)
-    if is_missed and run.policy.missed is MissedRuns.SKIP and at is not None:
-        yield e.RunPlanned(seat=agent.seat, at=at)
+    skipped_to = next_run(run.policy, wall, planned)
+    if is_missed and run.policy.missed is MissedRuns.SKIP and skipped_to is not None:
+        yield e.RunPlanned(seat=agent.seat, at=skipped_to)
         return
-    yield e.ScheduledRunDue(seat=agent.seat, at=planned, next_at=at)
+    yield e.ScheduledRunDue(seat=agent.seat, at=planned, next_at=next_run(run.policy, wall))
 
 
 def _next(run: RunControl, wall: datetime) -> datetime | None:
     """The next time that was not taken yet, even if the clock was set back meanwhile."""
-    if run.policy.every and run.scheduled_at is not None:
+    if run.policy.every:
         limit = wall + timedelta(seconds=interval_s(run.policy.every))
-        return min(run.scheduled_at, limit).astimezone(UTC)
+        return min(run.scheduled_at or limit, limit).astimezone(UTC)
     last = run.last_scheduled
     after = wall if last is None else max(wall, last).astimezone(wall.tzinfo)
-    return next_run(run.policy, after, last)
+    return next_run(run.policy, after)
