@@ -58,6 +58,14 @@ def paused(note: str = "", set_by: str = "Marcus") -> Scene:
     return scene
 
 
+def distrusted() -> Scene:
+    """muster paused it because its state file was a link; meanwhile it is a folder."""
+    scene = paused("it is a link", set_by="muster")
+    problem = "its state file is a folder"
+    scene.do(c.ReportStateFile(seat=scene.seat("Ada"), problem=problem, is_readable=False))
+    return scene
+
+
 def failed(times: int = 1, *, budget: Budget | None = None) -> Scene:
     scene = enrolled()
     if budget is not None:

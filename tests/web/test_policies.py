@@ -37,7 +37,8 @@ schedule = "30 0 * * *"
 
 [agents.faily]
 command = ["sh", "-c", "printf \"$WORDS\" >&2; exit 3"]
-env = { WORDS = 'first\n<img src=x onerror=alert(1)>\nlast \342\200\256words\n' }
+env = { WORDS = 'first\n<img src=x onerror=alert(1)>\nlast \342\200\256words: EMFILE\n' }
+open_files = 64
 restart_seconds = 3600
 
 [agents.missing]
@@ -47,8 +48,12 @@ restart_seconds = 3600
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
-    home = home_with(tmp_path_factory.mktemp("policies"), SETTINGS)
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return home_with(tmp_path_factory.mktemp("policies"), SETTINGS)
+
+
+@pytest.fixture(scope="module")
+def server(home: Path) -> Generator[Server]:
     with live(home) as running:
         yield running
 
@@ -89,9 +94,9 @@ def test_a_failure_shows_its_code_the_last_lines_of_stderr_and_the_next_try(
     panel = page.locator("failure-panel")
     expect(panel.get_by_role("heading")).to_have_text(re.compile(r"^Failed once, \d+ s ago$"))
     expect(panel.locator("pre")).to_have_text(
-        "first\n<img src=x onerror=alert(1)>\nlast ⟨U+202E⟩words"
+        "first\n<img src=x onerror=alert(1)>\nlast ⟨U+202E⟩words: EMFILE"
     )
-    expect(panel.locator(".reason")).to_have_text("exit code 3")
+    expect(panel.locator(".reason")).to_have_text("exit code 3; open_files = 64 may be too low")
     expect(panel.locator(".next")).to_have_text(re.compile(r"^Next try: .*\d+:\d+:\d+"))
     expect(page.locator("run-panel .between")).to_have_text("It waits for its next try.")
     box = page.locator(".standing[data-failed]")
@@ -113,6 +118,26 @@ def test_a_program_that_is_missing_is_named_with_the_remedy(
     expect(panel.locator(".reason")).to_contain_text("Install it, or correct the agent's command")
     expect(panel.locator("pre")).to_be_hidden()
     want(operator, "missing", "pause")
+
+
+def test_a_bad_state_file_is_shown_with_its_refusal_until_it_is_mended(
+    person: Watched, server: Server, operator: Asker, home: Path
+) -> None:
+    want(operator, "db", "pause")
+    page = person.signed_in(server, "#/agent/db")
+    expect(page.locator("run-panel")).to_be_visible()
+    expect(fact(page, "State file")).to_have_count(0)
+    file = home / "agents" / "db" / "agent_state.json"
+    aside = file.rename(file.with_name("aside.json"))
+    file.mkdir()
+    expect(fact(page, "State file")).to_contain_text("cannot be read: Is a directory")
+    page.locator("run-controls").get_by_role("button", name="Start Agent").click()
+    refusal = page.locator("run-controls").get_by_role("alert")
+    expect(refusal).to_contain_text("'db' cannot start")
+    file.rmdir()
+    aside.rename(file)
+    expect(fact(page, "State file")).to_have_count(0)
+    expect(refusal).to_be_hidden()
 
 
 # ── settings about running ────────────────────────────────────────────────────────────────────────
@@ -146,7 +171,9 @@ def test_policies_dependencies_groups_and_limits_are_on_the_page_and_the_card(
     expect(fact(page, "Runs after")).to_have_text("web, db (does not run)")
     expect(fact(page, "Restart")).to_contain_text("on failure")
     expect(fact(page, "Autostart")).to_contain_text("starts with muster")
-    expect(fact(page, "Silence")).to_have_text("noticed after 5 min without a sign of work")
+    expect(fact(page, "Silence")).to_have_text(
+        "after 5 min without a sign of work: shown and logged"
+    )
     expect(page.locator("run-controls").get_by_role("button")).to_have_text(["Stop Agent"])
     page.goto(f"{server.url}/#/agent/web")
     expect(fact(page, "Cost limit")).to_have_text("nothing used of $2.50")

@@ -13,6 +13,7 @@ from pathlib import Path
 from threading import Timer
 
 import pytest
+from msgspec.structs import replace
 
 from muster.cli.act import waiting
 from muster.cli.act.run_control import in_a_line
@@ -20,11 +21,13 @@ from muster.cli.act.waiting import Ended, WaitLimit, answers, exit_code, judged_
 from muster.cli.render import file_size
 from muster.client import requests
 from muster.client.sync import Client
+from muster.home.lock import LOG_FILE
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import SeatId, SessionId
 from muster.machines.state import Phase
 from muster.machines.vocabulary import Authority, Budget, RunMode
+from muster.store.reading import LogReader
 from muster.views.answers.agents import Badge, BadgeWord, RosterGroup, RunView, SessionView
 from tests.homes import MUSTER_SCRIPT, append, environment, muster, play
 from tests.live import live
@@ -489,6 +492,14 @@ def test_the_line_says_how_far_a_session_is() -> None:
     assert "failed" not in in_a_line(running, "exit code 3")
 
 
+def test_the_line_says_what_the_badge_says_of_a_silent_loop_and_of_a_dependency() -> None:
+    waiting = replace(a_run(), waits_for=("db", "web"))
+    assert in_a_line(waiting).endswith("not running; waits for db, web to run")
+    lost = replace(waiting.badge, status=BadgeWord.UNKNOWN, line="its loop is silent")
+    loop = replace(a_run(current=RunMode.CONTINUOUS), authority=Authority.FILE, badge=lost)
+    assert in_a_line(loop).endswith("desired continuous, unknown: its loop is silent")
+
+
 def test_the_line_is_harmless_whatever_the_note_is() -> None:
     assert "\x1b" not in in_a_line(a_run(note="\x1b[2J"))
 
@@ -514,6 +525,34 @@ def printed(
     )
 
 
+def requested(home: Path, seat: SeatId) -> tuple[str, str]:
+    """Record the request of a session; its id, and the number at its end."""
+    with LogReader.open(home / LOG_FILE) as reader:
+        number = str(reader.last_seq() + 1)
+    session = f"3f9cd80a-bf1b-{number}"
+    request = e.SessionRequested(
+        seat=seat,
+        session=SessionId(session),
+        mode=RunMode.RUN_ONCE,
+        generation=1,
+        trigger="desired",
+    )
+    append(home, request)
+    return session, number
+
+
+def test_an_unknown_session_is_refused_with_the_remedy(quiet: Path) -> None:
+    """Nothing was printed and the exit code was 0, also for the number that the page shows."""
+    marcus = SeatId(LYRA + 1)
+    play(quiet, c.EnrollAgent(name="Marcus", authority=Authority.SELF, seat=marcus))
+    _, other = requested(quiet, marcus)
+    _, own = requested(quiet, LYRA)
+    for wrong in ("nosuch", "0", "9" * 40, other, f"e4b3-{own}"):
+        ran = muster("logs", "Lyra", "--home", str(quiet), f"--session={wrong}")
+        assert (ran.returncode, ran.stdout) == (3, ""), wrong
+        assert f"'Lyra' had no session '{wrong}'. `muster logs Lyra` names" in ran.stderr
+
+
 @pytest.fixture
 def quiet(tmp_path: Path) -> Path:
     """The home of a team that is not up, and whose agent has printed nothing yet."""
@@ -537,8 +576,11 @@ def test_output_is_shown_without_a_server_with_errors_marked(quiet: Path) -> Non
 
 
 def test_output_is_chosen_by_time_session_and_stream(quiet: Path) -> None:
+    session, number = requested(quiet, LYRA)
     append(quiet, printed("one"), printed("two", stream="stderr"))
-    append(quiet, printed("three", session="b-2"), printed("four", stream="stderr", session="b-2"))
+    append(
+        quiet, printed("three", session=session), printed("four", stream="stderr", session=session)
+    )
 
     def texts(*options: str) -> list[str]:
         told = does(quiet, "logs", "Lyra", "--json", *options).splitlines()
@@ -546,9 +588,9 @@ def test_output_is_chosen_by_time_session_and_stream(quiet: Path) -> None:
 
     assert texts("--stderr") == ["two", "four"]
     assert texts("--stdout") == ["one", "three"]
-    assert texts("--session", "b-2") == ["three", "four"]
-    assert texts("--session", "b-2", "--stderr", "-n", "9") == ["four"]
-    assert texts("--session", "b-9") == []
+    assert texts("--session", session) == ["three", "four"]
+    assert texts("--session", session, "--stderr", "-n", "9") == ["four"]
+    assert texts("--session", number) == texts("--session", f"3f9c-{number}") == ["three", "four"]
     assert texts("--stderr", "-n", "1") == ["four"]
     told = does(quiet, "logs", "Lyra", "--json").splitlines()
     times = [json.loads(line)["ts"] for line in told]

@@ -298,9 +298,14 @@ def test_a_program_is_started_shown_and_stopped(tmp_path: Path) -> None:
         run = operator.get(path)
         assert (run["current"], run["session"]) == ("pause", None)
         assert not Path(f"/proc/{session['pid']}").exists()
-        assert [each["text"] for each in operator.get("/api/agents/stays/output")["output"]] == [
-            "here"
-        ]
+        output = operator.get("/api/agents/stays/output")["output"]
+        assert [each["text"] for each in output] == ["here"]
+        number = session["id"].rpartition("-")[2]  # as the page shows it
+        for name in (session["id"], number):
+            found = operator.get(f"/api/agents/stays/output?session={name}")
+            assert found["output"] == output
+        wrong = "/api/agents/stays/output?session=1"
+        operator.refused("GET", wrong, 404, "no_such_session")
 
 
 def test_a_program_is_restarted_and_a_paused_one_is_refused(tmp_path: Path) -> None:
@@ -329,4 +334,4 @@ def test_a_heartbeat_cannot_report_the_run_state_of_a_program_of_muster(tmp_path
         until_heard(operator, "stays")  # nothing more comes of itself
         body = {"current": "pause"}
         path = "/api/agents/stays/heartbeat"
-        operator.refused("POST", path, 409, "run_elsewhere", json=body)
+        operator.refused("POST", path, 409, "run_by_muster", json=body)

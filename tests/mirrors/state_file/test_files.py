@@ -411,7 +411,8 @@ def test_what_cannot_be_read_counts_as_pause_until_it_can(desk: Desk) -> None:
             desk.path.rmdir()
             away.rename(desk.path)
             await desk.until(lambda: desk.run.desired is CONTINUOUS)
-            assert len(await desk.warnings()) == 1
+            _, mended = await desk.warnings()
+            assert mended == f"{desk.path} can be read again"
 
     run(scene())
 

@@ -36,6 +36,7 @@ from tests.views.situations import (
     connected,
     delegated,
     disabled,
+    distrusted,
     enrolled,
     expired,
     failed,
@@ -100,6 +101,9 @@ ROWS = {
     "message": Row(messaged, "RUNNING: working on a message", (STOP,), WORKS_ON),
     "stopping": Row(stopped, "RUNNING: stops after this session", ("Stop now",), (START_IT,)),
     "now": Row(lambda: stopped(now=True), "RUNNING: stopping now", ("Stop now",), (START_IT,)),
+    "bad file": Row(
+        distrusted, "IDLE: paused by muster: its state file is a folder", (START_IT,), ONE_SHOTS
+    ),
     "paused": Row(paused, "IDLE: paused by Marcus", (START_IT,), ONE_SHOTS),
     "noted": Row(lambda: paused("lunch"), "IDLE: paused by Marcus: lunch", (START_IT,), ONE_SHOTS),
     "by file": Row(

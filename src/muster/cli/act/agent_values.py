@@ -49,7 +49,11 @@ def add_options(function: Callable[..., None]) -> Callable[..., None]:
     """Add an option for every common setting."""
     for option in reversed(
         (
-            click.option("--runtime", metavar="R", help="command, claude or file [command]."),
+            click.option(
+                "--runtime",
+                metavar="R",
+                help="command, claude, codex, acp, python or file [command].",
+            ),
             click.option("--cwd", metavar="DIR", help="Working directory."),
             click.option(
                 "--confine", metavar="C", help="Where it may write: outputs, worktree or none."
@@ -63,7 +67,11 @@ def add_options(function: Callable[..., None]) -> Callable[..., None]:
             click.option("--budget-usd", type=float, metavar="N", help="Cost limit in dollars."),
             click.option("--sessions-per-hour", type=int, metavar="N", help="Session limit."),
             click.option("--session-seconds", type=float, metavar="N", help="Session timeout."),
-            click.option("--prompt", metavar="P", help="How the prompt is passed: stdin or file."),
+            click.option(
+                "--prompt",
+                metavar="P",
+                help="How the prompt is passed: stdin, lines, file or none.",
+            ),
             click.option("--long-lived", is_flag=True, help="The program waits for work."),
             click.option("--env", multiple=True, metavar="K=V", help="Environment variable."),
             click.option("--env-file", metavar="FILE", help="File of NAME=VALUE lines."),

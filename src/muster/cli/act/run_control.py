@@ -19,7 +19,7 @@ from muster.client.sync import Client
 from muster.errors import Invalid, MusterError
 from muster.machines.state import Phase
 from muster.machines.vocabulary import Authority, RunMode
-from muster.views.answers.agents import AgentView, RunView, SessionView
+from muster.views.answers.agents import AgentView, BadgeWord, RunView, SessionView
 
 _WANTED: Final = {
     RunMode.CONTINUOUS: "desired continuous",
@@ -251,9 +251,9 @@ def _doing(run: RunView, failed_because: str) -> Iterator[str]:
     if run.session is not None:
         doing = _PHASES.get(run.session.phase) or _DOING[run.current]
         working.append(_in_session(doing, run.session))
-    on_call = run.on_call and run.desired is not RunMode.PAUSE
-    idle = "on call: runs while it has a task" if on_call else _DOING[run.current]
-    yield from working or (idle,)
+    yield from working or (_without_session(run),)
+    if run.waits_for:
+        yield f"waits for {', '.join(run.waits_for)} to run"
     if run.disabled:
         yield f"disabled: `muster agent enable {run.agent}` lets it run"
     elif run.failures and run.retry_at is not None:
@@ -264,6 +264,15 @@ def _doing(run: RunView, failed_because: str) -> Iterator[str]:
         yield f"failed ({failed_because.rstrip('.')})"
     elif run.authority is Authority.SELF and run.current is not run.desired:
         yield "the agent is told at its next request"
+
+
+def _without_session(run: RunView) -> str:
+    """The current state of an agent that has no session, or whose sessions muster does not see."""
+    if run.on_call and run.desired is not RunMode.PAUSE:
+        return "on call: runs while it has a task"
+    if run.badge.status is BadgeWord.UNKNOWN:
+        return f"unknown: {run.badge.line}"
+    return _DOING[run.current]
 
 
 def _in_session(doing: str, session: SessionView) -> str:

@@ -22,6 +22,7 @@ from muster.errors import Invalid
 from muster.home.lock import LOG_FILE
 from muster.machines.ids import SeatId, SessionId
 from muster.machines.run_control.schedule import interval_s
+from muster.machines.state import Agent
 from muster.settings.agents import AGENTS
 from muster.store.base import LogFilter
 from muster.store.reading import LogReader
@@ -34,6 +35,7 @@ from muster.views.run.output import (
     view_output,
     view_work,
 )
+from muster.views.run.session_names import requests_of, session_among, session_seq
 
 SHOWN: Final = 100
 PAGE: Final = 64
@@ -53,7 +55,7 @@ OUTPUT_FILE: Final = "output.log"
     help=f"Show the last N lines first [{SHOWN}, or all with --since].",
 )
 @click.option("--since", metavar="T", help="Only output since then: 10m, 2h or 2026-11-17T10:00.")
-@click.option("--session", metavar="ID", help="Only output of this session.")
+@click.option("--session", metavar="ID", help="Only output of this session: its id, or the number.")
 @click.option("--stdout", "stream", flag_value="stdout", help="Only standard output.")
 @click.option("--stderr", "stream", flag_value="stderr", help="Only standard error.")
 @json_option("Print one JSON object for each piece of output.")
@@ -74,12 +76,13 @@ def logs(
     standard error. The log has only an excerpt of large outputs; the files beside it have all.
     """
     begin = None if since is None else _moment(since)
-    asked = OutputFilter(since=begin, session=session, stream=stream)
     if lines is None:
         lines = SHOWN if begin is None else sys.maxsize
     with LogReader.open(home / LOG_FILE) as reader:
         team = load(reader)
         agent = need_agent(team, name)
+        known = None if session is None else _session(reader, agent, session)
+        asked = OutputFilter(since=begin, session=known, stream=stream)
         found = _newest(reader, agent.seat, lines, team.seq, asked)
     shown = _Printer(home / AGENTS / agent.folder_name / OUTPUT_FILE, as_json, look())
     shown.begin(found, lines)
@@ -98,6 +101,13 @@ def _moment(text: str) -> datetime:
     except (ValueError, OverflowError):
         why = "must be such as 90s, 10m, 2h, 1d or 2026-11-17T10:00"
         raise Invalid(what=f"--since {text}", why=why) from None
+
+
+def _session(reader: LogReader, agent: Agent, word: str) -> SessionId:
+    """The session of the agent that a word names. Raises `NoSuchSession`."""
+    before = session_seq(agent.id, word) - 1
+    page = reader.read(after=max(before, 0), limit=1, where=requests_of(agent.seat))
+    return session_among(agent.id, word, page)
 
 
 def _newest(

@@ -13,11 +13,14 @@ from muster.http.routing import EVERYBODY, OPERATOR, ApiCall, route
 from muster.http.types import Body, Cursor, Instant, Note, Query, in_utc
 from muster.identity.waking import with_memory
 from muster.machines.commands import InterruptWork, RestartAgent, RetryMessages, SetDesired
+from muster.machines.ids import SessionId
+from muster.machines.state import Agent
 from muster.machines.vocabulary import RunMode
 from muster.store.base import LogFilter, Stored
 from muster.views.agents import view_run
 from muster.views.answers.agents import OutputPage, RunView
 from muster.views.run.output import OUTPUT, OutputFilter, view_output
+from muster.views.run.session_names import requests_of, session_among, session_seq
 
 OUTPUTS: Final = 100
 OUTPUTS_MAX: Final = 256
@@ -107,18 +110,27 @@ class OutputQuery(Query, frozen=True, kw_only=True):
     """Only output from this time on."""
 
     session: str | None = None
-    """Only output of this session."""
+    """Only output of this session: its id, or the number at its end."""
 
     stream: Literal["stdout", "stderr"] | None = None
+
+
+async def _session(call: ApiCall, agent: Agent, word: str) -> SessionId:
+    """The session of the agent that a word names. Raises `NoSuchSession`."""
+    before = session_seq(agent.id, word) - 1
+    where = requests_of(agent.seat)
+    page = await call.muster.store.read(after=max(before, 0), limit=1, where=where)
+    return session_among(agent.id, word, page)
 
 
 @route("GET", "/api/agents/{name}/output", may=EVERYBODY)
 async def read_output(call: ApiCall, name: str, query: OutputQuery) -> OutputPage:
     """Read the output of an agent's sessions."""
-    seat = call.agent(name).seat
-    where = LogFilter(types=frozenset({OUTPUT}), seat=seat)
+    agent = call.agent(name)
+    where = LogFilter(types=frozenset({OUTPUT}), seat=agent.seat)
     since = None if query.since is None else in_utc("since", query.since)
-    asked = OutputFilter(since=since, session=query.session, stream=query.stream)
+    session = None if query.session is None else await _session(call, agent, query.session)
+    asked = OutputFilter(since=since, session=session, stream=query.stream)
 
     def wanted(each: Stored) -> bool:
         return asked.wants(view_output(each.data))

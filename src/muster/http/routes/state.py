@@ -16,7 +16,7 @@ from muster.http.routing import EVERYBODY, ApiCall, route
 from muster.http.types import Instant, Query, Seq, in_utc
 from muster.machines.ids import ChannelId, SeatId, SessionId
 from muster.machines.state import Agent, Status, Team
-from muster.machines.vocabulary import Budget, Role
+from muster.machines.vocabulary import Budget, OnSilence, Role
 from muster.version import __version__
 from muster.views.agents import Button, button_of, view_agent, view_run
 from muster.views.answers import View
@@ -45,6 +45,8 @@ class Card(AgentView, frozen=True, kw_only=True):
     autostart: bool
     silent_seconds: float | None
     """How long it may show no sign of work; null without a watch."""
+
+    on_silence: OnSilence
 
     budget: Budget
     counted: UsageView | None
@@ -213,6 +215,7 @@ def card(team: Team, agent: Agent, now: datetime) -> Card:
         running=run.session,
         autostart=agent.run.policy.autostart,
         silent_seconds=agent.run.policy.silent_seconds,
+        on_silence=agent.run.policy.on_silence,
         budget=run.budget,
         counted=run.used,
         unread=agent.last_message if agent.last_message > agent.read else 0,

@@ -77,8 +77,7 @@ class StateFileAgent:
         seen = await self._link.settled(patient=self._may_pass)
         if seen.document is not None:
             self._link.clear(READING)
-            if not self._link.run.is_file_readable:
-                await self._link.tell("")
+            await self._link.readable()
             await self._take_in(seen.document, seen.stamp)
             return await self._mirror(seen.document)
         if seen.missing:

@@ -75,8 +75,7 @@ class StateFileController:
             await self._link.tell(seen.trouble, is_readable=False)
             return 1.0
         self._link.clear(READING)
-        if not self._link.run.is_file_readable:
-            await self._link.tell("")
+        await self._link.readable()
         await self._hear(seen, seen.document)
         await self._take_in(seen, seen.document)
         return await self._wish(seen.document)

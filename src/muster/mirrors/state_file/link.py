@@ -253,6 +253,12 @@ class StateFileLink(LinkedFile[DisplacedFile]):
             await self.report(f"{self.path} can be written again")
         await self.tell("")
 
+    async def readable(self) -> None:
+        """The file can be read; that is said where it could not be before."""
+        if not self.run.is_file_readable:
+            await self.report(f"{self.path} can be read again")
+            await self.tell("")
+
     async def tell(self, problem: str, *, is_readable: bool = True) -> None:
         """Tell run control what is wrong with the file; with an empty text, that nothing is."""
         run = self.run

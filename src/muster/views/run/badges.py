@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from muster import limits
-from muster.machines.ids import author_text
+from muster.machines.ids import MUSTER, author_text
 from muster.machines.policies import LIMIT_PAUSES
 from muster.machines.run_control.live import own_session
 from muster.machines.state import (
@@ -237,6 +237,8 @@ def _paused(agent: Agent) -> str:
     run = agent.run
     if run.set_at is None:
         return "never started"
+    if run.set_by == MUSTER and not run.is_file_readable:
+        return f"paused by {MUSTER}: {run.file_problem}"  # which may have changed since
     match run.set_because:
         case "one_shot_done":
             mode, _, outcome = run.note.partition(" ")

@@ -12,6 +12,7 @@ const LINE_CHARS = 500;
 const REASON_CHARS = 600;
 const EVENTS = 60; // pieces of output before the failure that are searched for stderr
 const EXIT = /^exit code \d+(?=: |$)/;
+const HINT = /; \w+ = \d+ may be too low$/;
 
 class FailurePanel extends Part {
   #asked = null; // seq of the failure whose stderr was loaded
@@ -60,10 +61,16 @@ class FailurePanel extends Part {
     if (this.#asked !== seq) return;
     const lines = stderrOf(events);
     if (!lines.length) return;
-    setText(this.reason, EXIT.exec(reason)?.[0] ?? visible(reason, REASON_CHARS));
+    setText(this.reason, withoutStderr(reason) ?? visible(reason, REASON_CHARS));
     setText(this.stderr, lines.map(short).join("\n"));
     setHidden(this.stderr, false);
   }
+}
+
+/** The exit code and the limit that may have caused it, without the words of stderr between the two. */
+function withoutStderr(reason) {
+  const code = EXIT.exec(reason)?.[0];
+  return code && `${code}${HINT.exec(reason)?.[0] ?? ""}`;
 }
 
 /** The last lines that the session which ended last has written to stderr. */

@@ -6,6 +6,9 @@ import { allControlsOf, controlsOf, press, runKey } from "../run.js";
 import { store } from "../store.js";
 
 class RunControls extends Part {
+  #error; // the newest refusal
+  #refusedAt; // what was said of the agent at that time
+
   start() {
     this.buttons = h("div", { class: "buttons" });
     this.error = errorLine();
@@ -38,7 +41,15 @@ class RunControls extends Part {
         setText(button, pending?.label === label ? `${label} …` : label);
       },
     );
-    show(this.error, store.failed.get(runKey(agent)));
+    this.#paintError(agent);
+  }
+
+  /** A refusal is shown until badge or state file say something else: its cause may be gone by then. */
+  #paintError(agent) {
+    const error = store.failed.get(runKey(agent));
+    const now = `${agent.badge.line} ${agent.stateFileProblem}`;
+    if (error !== this.#error) [this.#error, this.#refusedAt] = [error, now];
+    show(this.error, this.#refusedAt === now ? error : undefined);
   }
 
   /** The control may have changed since its button was painted: press what the label says, as it is now. */

@@ -61,11 +61,20 @@ function factsOf(agent) {
       name: "Groups",
       links: groups.map((group) => ({ text: group, href: link("", "group", group) })),
     },
-    silentSeconds && { name: "Silence", text: `noticed after ${span(silentSeconds)} without a sign of work` },
+    silentSeconds && { name: "Silence", text: silenceText(agent) },
     ...limitsOf(agent),
     agent.limits.length && { name: "Resources", text: visible(agent.limits.join("; ")) },
   ].filter(Boolean);
 }
+
+const SILENCES = {
+  tell: "shown and logged",
+  interrupt: "its work is interrupted",
+  restart: "it is restarted",
+};
+
+const silenceText = ({ silentSeconds, onSilence }) =>
+  `after ${span(silentSeconds)} without a sign of work: ${SILENCES[onSilence]}`;
 
 const restartText = ({ schedule, restart }) =>
   schedule ? "on failure: a failed run is retried with backoff" : RESTARTS[restart];
