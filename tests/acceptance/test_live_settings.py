@@ -323,9 +323,11 @@ def test_an_edit_is_refused_while_the_file_is_gone_and_everybody_stays(team: Tea
 
 
 def test_an_edit_that_cannot_be_written_names_the_file_and_the_remedy(team: Team) -> None:
-    team.write(f"[agents.builder]\n{STAYS}")
+    team.write(f"[agents.builder]\n{STAYS}" + "# a long file\n" * 70_000)
     until(lambda: team.names() == ["builder"])
-    resource.prlimit(team.server.process.pid, resource.RLIMIT_FSIZE, (10, resource.RLIM_INFINITY))
+    # The limit holds for the log, too, which is much shorter.
+    limit = (team.file.stat().st_size, resource.RLIM_INFINITY)
+    resource.prlimit(team.server.process.pid, resource.RLIMIT_FSIZE, limit)
     try:
         done = muster("agent", "edit", "builder", "--set", "nice=1", "--home", str(team.home))
     finally:

@@ -5,8 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from muster.machines import events as e
+from muster.machines.ids import MUSTER, SeatId, SessionId
+from muster.machines.vocabulary import Machine
+from muster.testing.clock import ManualClock
+from tests.homes import DESIGN
 from tests.stress import soak, soak_check
 from tests.stress.soak import Plan, Soak
+from tests.stress.soak_check import Verdict
 
 pytestmark = pytest.mark.exhaustive
 
@@ -73,6 +79,47 @@ def test_a_message_delivered_as_new_twice_is_found(soaked: Path) -> None:
     )
     (wrong,) = held_against(soaked, name, handed)
     assert "as new, which is not on record" in wrong
+
+
+def turn(number: int, source: str, target: str, trigger: str) -> e.Fact:
+    """A change of state of an agent in the channel."""
+    return e.StateTransition(
+        machine=Machine.TURNS,
+        agent_id=f"agent-{number}",
+        seat=SeatId(number),
+        channel=DESIGN,
+        source=source,
+        target=target,
+        trigger=trigger,
+    )
+
+
+def rounds(number: int) -> list[e.Fact]:
+    """So many turns of one agent, one after the other."""
+    granted = turn(number, "QUEUED", "ACTIVE", "turn_granted")
+    return [granted, turn(number, "ACTIVE", "QUEUED", "turn_complete")] * 5
+
+
+def unfair(*facts: e.Fact) -> list[str]:
+    """The violations of a log of a channel with two members, which begins so."""
+    joined = [e.MemberJoined(channel=DESIGN, seat=SeatId(each)) for each in (1, 2)]
+    queued = [turn(each, "IDLE", "QUEUED", "assigned_to_channel") for each in (1, 2)]
+    log = [
+        e.Event(seq, ManualClock().now(), SessionId("boot-1"), MUSTER, None, fact)
+        for seq, fact in enumerate([*joined, *queued, *facts], 1)
+    ]
+    verdict = Verdict()
+    soak_check.check_turns(log, verdict)
+    return verdict.wrong
+
+
+def test_an_agent_that_waits_while_another_has_turn_after_turn_is_found() -> None:
+    assert unfair(*rounds(1)) == ["seat 2 waits while others have 5 turns"]
+
+
+def test_an_agent_whose_process_is_gone_does_not_wait() -> None:
+    gone = turn(2, "QUEUED", "OFFLINE", "agent_stops")
+    assert unfair(gone, *rounds(1)) == []
 
 
 def test_the_command_line_prints_the_results(capsys: pytest.CaptureFixture[str]) -> None:
