@@ -77,6 +77,8 @@ class Plan(NamedTuple):
     muster_life_s: float = MUSTER_LIFE_SECONDS
     meddle_s: float = MEDDLE_SECONDS
     retire_s: float = RETIRE_SECONDS
+    messages_min: int = 0
+    """On a busy machine, it lasts until so many messages and some of each act are done."""
 
 
 class Soak:
@@ -222,11 +224,28 @@ class Soak:
         while self._due:
             moment, _, act = heapq.heappop(self._due)
             again = act in (self._kill_one, self._kill_muster, self._meddle, self._retire_one)
-            if again and moment > self._over:
+            if again and self._is_over(moment):
                 continue
             pause(max(0.0, moment - monotonic()))
             act()
         pause(max(0.0, self._over - monotonic()))
+
+    def _is_over(self, moment: float) -> bool:
+        """Whether an act that is due then is left out, because enough was done before."""
+        if moment <= self._over:
+            return False
+        pause(max(0.0, self._over - monotonic()))
+        return self._has_enough or moment > self._over + QUIET_SECONDS
+
+    @property
+    def _has_enough(self) -> bool:
+        if not self.plan.messages_min:
+            return True
+        meddled, killed = self.meddled, self.killed
+        acts = (killed["musters"], killed["agents"], meddled["take"], meddled["remove"])
+        journals = [self._journal(name).read_text(encoding="utf-8") for name in self._everybody]
+        said = sum(each.count('"said"') for each in journals)
+        return all(acts) and said >= self.plan.messages_min
 
     @property
     def _agent_pause_s(self) -> float:

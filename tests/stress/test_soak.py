@@ -25,6 +25,7 @@ SHORT = Plan(
     muster_life_s=2,
     meddle_s=0.2,
     retire_s=2,
+    messages_min=80,
 )
 
 
