@@ -283,7 +283,7 @@ async def run_team(
         sessions = Sessions(
             dispatcher, options.runtimes, clock, lives, prompter, around, tasks, partials, reclaim
         )
-        apply = partial(_apply, roster, shared)
+        apply = partial(_apply, roster, shared, sessions)
         live = LiveSettings(in_force, options.source, dispatcher, clock, apply, sessions.outdated)
         reactor = Runner(sessions, store, feed, dispatcher, clock)
         try:
@@ -334,10 +334,11 @@ def _attachments(
     return attachments
 
 
-async def _apply(roster: Roster, files: StateFiles, settings: Settings) -> None:
-    """Bring the team and its state files in line with new settings."""
+async def _apply(roster: Roster, files: StateFiles, sessions: Sessions, settings: Settings) -> None:
+    """Bring the team, its state files and its running sessions in line with new settings."""
     await roster.enlist(settings)
     await files.change(roster.state_files(settings))
+    await sessions.adopt_settings()
 
 
 def _prompter(

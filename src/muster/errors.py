@@ -636,6 +636,12 @@ class CannotEditSettings(Refused):
     """muster.toml is written in a form that muster cannot edit safely. Edit it by hand."""
 
 
+class NoSuchChoice(Refused):
+    """{agent!r} runs with the runtime {runtime!r}, which has no {what} to choose. Choose one in the
+    program's own settings, or in its command.
+    """
+
+
 class NoSettingsFile(Refused):
     """This team has no settings file: it was opened without one."""
 

@@ -465,6 +465,9 @@ AGENT_CONNECT_SECONDS: Final = 60.0
 """How long the program of an agent may take to come up, on a machine that is busy with others of
 its kind."""
 
+AGENT_SETTING_SECONDS: Final = 10.0
+"""How long a running program may take to accept another model or permission mode."""
+
 AGENT_DISCONNECT_SECONDS: Final = 10.0
 """How long the SDK of a program may take to disconnect, or to give up a cancelled call."""
 

@@ -196,6 +196,9 @@ class AskingSession:
     async def withdraw_prompt(self, text: str) -> bool:
         return False
 
+    async def adopt(self, runtime: ports.Runtime) -> bool:
+        return False
+
     def is_command(self, text: str) -> bool:
         return False
 

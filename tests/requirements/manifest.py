@@ -2040,6 +2040,7 @@ SUPERVISION = (
             ],
             "acceptance/claude/test_commands.py": [
                 "test_commands_are_run_and_not_told_to_the_model",
+                "test_model_and_mode_are_switched_in_the_running_session_and_kept",
                 "test_tools_are_among_the_logs",
             ],
             "acceptance/claude/test_paused_turns.py": [

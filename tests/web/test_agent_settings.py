@@ -115,6 +115,34 @@ def test_an_agent_is_changed_renamed_and_removed_in_the_dashboard(
     assert "\n[agents" not in (home / "muster.toml").read_text()
 
 
+def test_model_and_mode_are_chosen_in_the_header_where_the_program_has_them(
+    person: Watched, server: Server, home: Path
+) -> None:
+    page = person.signed_in(server)
+    with asker(server, server.token) as boss:
+        for name, settings in (("Ada", {"runtime": "claude"}), ("sh", {"command": ["sleep", "9"]})):
+            boss.post("/api/settings/agents", {"name": name, "settings": settings}, 201)
+        place = "/api/settings/agents/sh/program"
+        refused = boss.asked("PATCH", place, 409, json={"model": "x"})
+        assert "'command', which has no model to choose" in refused["detail"]
+    page.goto(f"{server.url}/#/agent/Ada")
+    choice = page.locator("program-choice")
+    choice.locator("select").select_option("acceptEdits")
+    expect(choice).to_contain_text("it takes effect now")
+    choice.get_by_label("Model").fill("claude-haiku-4-5")
+    choice.get_by_label("Model").press("Enter")
+    until(lambda: 'model = "claude-haiku-4-5"' in (home / "muster.toml").read_text())
+    assert 'permission_mode = "acceptEdits"' in (home / "muster.toml").read_text()
+    assert not hard_to_use(page)
+    shot(page, "program-choice")
+    choice.get_by_label("Model").fill("")
+    choice.get_by_label("Model").press("Enter")
+    until(lambda: "haiku" not in (home / "muster.toml").read_text())
+    page.goto(f"{server.url}/#/agent/sh")
+    expect(page.get_by_role("heading", level=1)).to_have_text("sh")
+    expect(page.locator("program-choice label")).to_have_count(0)
+
+
 def test_save_renames_the_agent_if_a_new_name_is_typed(
     person: Watched, server: Server, home: Path
 ) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from muster.client.requests import ApiRequest, api_path, given
-from muster.views.answers.settings import ProgramList, SettingsEdited, SettingsView
+from muster.views.answers.settings import AgentProgram, ProgramList, SettingsEdited, SettingsView
 
 
 def settings() -> ApiRequest[SettingsView]:
@@ -38,6 +38,21 @@ def change_agent(
     body["preview"] = preview
     path = api_path("settings", "agents", name)
     return ApiRequest(method="PATCH", path=path, answer=SettingsEdited, body=body)
+
+
+def program(name: str) -> ApiRequest[AgentProgram]:
+    """The model and the mode of an agent's program."""
+    path = api_path("settings", "agents", name, "program")
+    return ApiRequest(method="GET", path=path, answer=AgentProgram)
+
+
+def choose_program(
+    name: str, *, model: str | None = None, mode: str | None = None
+) -> ApiRequest[AgentProgram]:
+    """Choose another model or mode; a running Claude Code takes it over at once."""
+    path = api_path("settings", "agents", name, "program")
+    body = given(model=model, mode=mode)
+    return ApiRequest(method="PATCH", path=path, answer=AgentProgram, body=body)
 
 
 def remove_agent(name: str, *, preview: bool = False) -> ApiRequest[SettingsEdited]:

@@ -412,6 +412,13 @@ class SessionHandle(Protocol):
         """Take back a prompt that waits behind other work; false if the program has begun it."""
         ...
 
+    async def adopt(self, runtime: "Runtime") -> bool:
+        """Take over what can change while it runs from a runtime with newer settings.
+
+        True if the session is now as if that runtime had started it.
+        """
+        ...
+
 
 class Runtime(Protocol):
     """Starts sessions of one kind of program."""

@@ -10,7 +10,7 @@ works on a conversation, delegation does both (`TaskSessions`).
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from muster.engine import ports
@@ -133,15 +133,29 @@ class Sessions:
 
     def outdated(self) -> tuple[SeatId, ...]:
         """The agents whose session was started with other settings than those in force."""
-        agents = self._dispatcher.team.agents.values()
-        running = ((agent, self._running.get(agent.session or SessionId(""))) for agent in agents)
-        return tuple(
-            agent.seat
-            for agent, found in running
-            if found is not None
-            and found.runtime is not None
-            and found.runtime is not self._runtimes(agent)
-        )
+        return tuple(agent.seat for agent, _ in self._with_other_settings())
+
+    def _with_other_settings(self) -> Iterator[tuple[Agent, RunningSession]]:
+        for agent in self._dispatcher.team.agents.values():
+            found = self._running.get(agent.session or SessionId(""))
+            if found is not None and found.runtime not in (None, self._runtimes(agent)):
+                yield agent, found
+
+    async def adopt_settings(self) -> None:
+        """Hand the settings in force to the sessions that can take them over while they run."""
+        async with asyncio.TaskGroup() as group:
+            for agent, running in self._with_other_settings():
+                group.create_task(self._adopt(agent, running))
+
+    async def _adopt(self, agent: Agent, running: RunningSession) -> None:
+        runtime = self._runtimes(agent)
+        if runtime is None or running.session is None:
+            return
+        try:
+            if await running.session.adopt(runtime):
+                running.runtime = runtime
+        except Exception as error:  # a program can fail in any way; its next session has them
+            log.error("a session keeps its settings", exc_info=error, extra={"action": "adopt"})
 
     # ── running one session ───────────────────────────────────────────────────────────────────────
 

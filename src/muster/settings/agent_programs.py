@@ -2,7 +2,7 @@
 Client Protocol, Codex.
 """
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, NamedTuple, get_args
 
 import msgspec
 
@@ -11,6 +11,9 @@ from muster.settings.rules import Rule
 
 Edits = Literal["ask", "allow"]
 """Whether edits of files in the working directory need an approval."""
+
+PermissionMode = Literal["default", "acceptEdits", "plan", "dontAsk"]
+"""Claude Code's permission modes, except those without any check."""
 
 AcpPreset = Literal["", "gemini", "opencode", "qwen", "codex-acp", "claude-acp"]
 """Agents of the protocol that muster knows how to run."""
@@ -36,7 +39,7 @@ class ClaudeSettings(ApprovalSettings, frozen=True, kw_only=True):
 
     model: Annotated[str, Rule("Model; empty means Claude Code's default.")] = ""
     permission_mode: Annotated[
-        Literal["default", "acceptEdits", "plan", "dontAsk"],
+        PermissionMode,
         Rule("Claude Code's permission mode: what needs no approval."),
     ] = "default"
     allowed_tools: Annotated[
@@ -100,6 +103,22 @@ class CodexSettings(ApprovalSettings, frozen=True, kw_only=True):
         tuple[str, ...], Rule("Values of Codex's own configuration, each as key=value.")
     ] = ()
 
+
+class ProgramChoices(NamedTuple):
+    """The settings of a runtime that choose how its program works, by their keys."""
+
+    model: str
+    mode: str = ""
+    modes: tuple[str, ...] = ()
+    """The modes that there are; empty where the program alone knows them."""
+
+
+PROGRAM_CHOICES: Final = {
+    "claude": ProgramChoices("claude.model", "claude.permission_mode", get_args(PermissionMode)),
+    "acp": ProgramChoices("acp.model", "acp.mode"),
+    "codex": ProgramChoices("codex.model"),
+}
+"""Model and mode by the runtime that has them."""
 
 PROGRAM_TABLES: Final = {"claude": ClaudeSettings, "acp": AcpSettings, "codex": CodexSettings}
 """The tables by the runtime that they are for."""

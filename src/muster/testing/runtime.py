@@ -15,6 +15,7 @@ from muster.engine.ports import (
     Permission,
     PermissionAnswer,
     Reply,
+    Runtime,
     SessionListener,
     SessionReport,
 )
@@ -127,6 +128,10 @@ class ScriptedSession:
 
     async def withdraw_prompt(self, text: str) -> bool:
         """A prompt that was sent cannot be taken back."""
+        return False
+
+    async def adopt(self, runtime: Runtime) -> bool:
+        """This kind of program keeps the settings that it was started with."""
         return False
 
     def is_command(self, text: str) -> bool:

@@ -57,6 +57,34 @@ def test_commands_are_run_and_not_told_to_the_model(model: ScriptedModel, ada: T
     assert ada.get("/api/agents/Ada")["unanswered"] is None
 
 
+def test_model_and_mode_are_switched_in_the_running_session_and_kept(
+    model: ScriptedModel, ada: Team, box: Box
+) -> None:
+    home = str(box.work / ".muster")
+    model.add(Rule(match="write it", times=1, reply=[_writes(box)]))
+    model.add(Rule(match="written.txt", reply="It is written."))
+    model.add(Rule(match="hello", reply="Hi."))
+    says(ada, "hello")
+    until_said(ada, "Hi.")
+    chosen = muster("model", "Ada", "claude-haiku-4-5", "--home", home)
+    assert chosen.stdout == "Ada: model claude-haiku-4-5; it takes effect now\n", chosen.stderr
+    chosen = muster("mode", "Ada", "acceptEdits", "--home", home)
+    assert chosen.stdout == "Ada: mode acceptEdits; it takes effect now\n", chosen.stderr
+    says(ada, "write it")
+    until_said(ada, "It is written.")  # in the default mode a person would have been asked
+    assert model.calls()[-1].body["model"] == "claude-haiku-4-5"
+    assert not ada.log("session_end")
+    assert 'model = "claude-haiku-4-5"' in (box.work / ".muster/muster.toml").read_text()
+    refused = muster("mode", "Ada", "whatever", "--home", home)
+    assert refused.returncode == 2
+    assert 'Give one of "default", "acceptEdits", "plan", "dontAsk".' in refused.stderr
+    assert muster("mode", "Ada", "--home", home).stdout == "Ada: mode acceptEdits\n"
+
+
+def _writes(box: Box) -> Tool:
+    return Tool("Write", {"file_path": str(box.work / "written.txt"), "content": "x"})
+
+
 def test_tools_are_among_the_logs(model: ScriptedModel, ada: Team, box: Box) -> None:
     reads = Tool("Read", {"file_path": str(box.work / "notes.txt")})
     model.add(Rule(match="look", times=1, reply=[reads]))

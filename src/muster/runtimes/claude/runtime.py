@@ -43,6 +43,11 @@ class ClaudeRuntime:
         self._guarded = () if home is None else (home,)
 
     @property
+    def settings(self) -> AgentSettings:
+        """The settings that its sessions are started with."""
+        return self._settings
+
+    @property
     def is_output_speech(self) -> bool:
         """Its result is the agent's speech, not the output on the way."""
         return False

@@ -4,24 +4,28 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import cast
 
 from claude_agent_sdk import ClaudeSDKClient, ClaudeSDKError, Message, PermissionMode
+from msgspec.structs import replace
 
-from muster.engine.ports import Exit, PromptAccepted, Result, SessionReport, Working
+from muster.engine.ports import Exit, PromptAccepted, Result, Runtime, SessionReport, Working
 from muster.engine.tasks import TaskOwner
 from muster.limits import (
     AGENT_CONNECT_SECONDS,
     AGENT_DISCONNECT_SECONDS,
     AGENT_PULSE_SECONDS,
+    AGENT_SETTING_SECONDS,
     EXIT_REASON_CHARS_MAX,
 )
 from muster.machines.vocabulary import Outcome, Taken, Urgency
 from muster.runtimes.claude.commands import MODEL, SlashCommand, slash_command
 from muster.runtimes.claude.memory import Memory, remember
 from muster.runtimes.claude.reading import MessageReader
+from muster.runtimes.claude.runtime import ClaudeRuntime
 from muster.runtimes.claude.silence import SilenceTimer
 from muster.runtimes.claude.wire import Wire, Wired
 from muster.runtimes.process.group import INTERRUPTED, STOPPED, StopSteps, exit_of, signal_name
@@ -33,6 +37,7 @@ from muster.runtimes.process.pipes import OutputStream
 from muster.runtimes.process.session import ProcessSession
 from muster.runtimes.process.spawn import SpawnedProgram
 from muster.runtimes.prompted.session import NotUp
+from muster.settings.agents import AgentSettings
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +49,7 @@ class ClaudeSession(ProcessSession):
         self,
         program: SpawnedProgram,
         session: str,
+        settings: AgentSettings,
         *,
         client: ClaudeSDKClient,
         wire: Wire,
@@ -57,6 +63,7 @@ class ClaudeSession(ProcessSession):
     ) -> None:
         """Take over a program that has just been started."""
         self._session = session
+        self._settings = settings
         self._client = client
         self._wire = wire
         self._reader = reader
@@ -167,16 +174,33 @@ class ClaudeSession(ProcessSession):
         await self._until(lambda: not prompts.is_waiting(number), self._steps.interrupt_s)
         return prompts.is_cancelled(number)
 
+    async def adopt(self, runtime: Runtime) -> bool:
+        """Take over the model and the permission mode of newer settings, where they differ."""
+        if not isinstance(runtime, ClaudeRuntime):
+            return False
+        claude, wanted = self._settings.claude, runtime.settings.claude
+        if claude.model != wanted.model and await self._set_model(wanted.model):
+            claude = replace(claude, model=wanted.model)
+        mode = wanted.permission_mode
+        if claude.permission_mode != mode and await self._set_mode(mode):
+            claude = replace(claude, permission_mode=mode)
+        self._settings = replace(self._settings, claude=claude)
+        return self._settings == runtime.settings
+
+    async def _set_model(self, model: str) -> bool:
+        setting = partial(self._client.set_model, model or None)
+        return await self._attempt(setting, AGENT_SETTING_SECONDS)
+
+    async def _set_mode(self, mode: str) -> bool:
+        wanted = cast("PermissionMode", mode)  # the program refuses others
+        setting = partial(self._client.set_permission_mode, wanted)
+        return await self._attempt(setting, AGENT_SETTING_SECONDS)
+
     async def _set(self, command: SlashCommand, text: str) -> None:
         """Change the model or the permission mode of the session, and say what came of it."""
         value = command.argument
-        if command.name == MODEL:
-            done = await self._attempt(lambda: self._client.set_model(value), AGENT_CONNECT_SECONDS)
-        else:
-            mode = cast("PermissionMode", value)  # the program refuses others
-            done = await self._attempt(
-                lambda: self._client.set_permission_mode(mode), AGENT_CONNECT_SECONDS
-            )
+        setting = self._set_model if command.name == MODEL else self._set_mode
+        done = await setting(value)
         what = "model" if command.name == MODEL else "permission mode"
         said = (
             f"The {what} of this session is {value} now."

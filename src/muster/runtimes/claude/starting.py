@@ -150,6 +150,7 @@ def _session(
     session = ClaudeSession(
         program,
         launch.session,
+        settings,
         client=ClaudeSDKClient(_options(ask, serial, agents), wire),
         wire=wire,
         reader=reader,

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 
 from msgspec.structs import replace
 
-from muster.engine.ports import Exit
+from muster.engine.ports import Exit, Runtime
 from muster.engine.tasks import TaskOwner
 from muster.limits import DRAIN_SECONDS
 from muster.runtimes.process.group import KILLED, ProcessGroup, StopSteps
@@ -54,6 +54,10 @@ class ProcessSession(ABC):
 
     async def withdraw_prompt(self, text: str) -> bool:
         """A prompt that was sent cannot be taken back."""
+        return False
+
+    async def adopt(self, runtime: Runtime) -> bool:
+        """This kind of program keeps the settings that it was started with."""
         return False
 
     def is_command(self, text: str) -> bool:

@@ -6,7 +6,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from muster.engine.ports import Exit, Output, Result, TurnDone
+from muster.engine.ports import Exit, Output, Result, Runtime, TurnDone
 from muster.engine.tasks import TaskOwner
 from muster.limits import EXIT_REASON_CHARS_MAX
 from muster.machines.vocabulary import Outcome, Urgency
@@ -88,6 +88,10 @@ class PythonSession:
 
     async def withdraw_prompt(self, text: str) -> bool:
         """A prompt that was sent cannot be taken back."""
+        return False
+
+    async def adopt(self, runtime: Runtime) -> bool:
+        """A coroutine keeps the settings that it was started with."""
         return False
 
     def is_command(self, text: str) -> bool:

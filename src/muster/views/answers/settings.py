@@ -14,6 +14,22 @@ class AgentTable(View, frozen=True, kw_only=True):
     """Whether its session was started with other settings: these hold for its next one."""
 
 
+class AgentProgram(View, frozen=True, kw_only=True):
+    """The model and the mode that an agent's program works with, as its settings say."""
+
+    name: str
+    runtime: str
+    model: str | None
+    """Empty for the program's default; none where the runtime has no such setting."""
+
+    mode: str | None
+    modes: tuple[str, ...] = ()
+    """The modes to choose from; empty where the program alone knows them."""
+
+    effect: str = ""
+    """When the last change takes effect."""
+
+
 class SettingsMistake(View, frozen=True, kw_only=True):
     """A mistake in the settings file, while the earlier settings stay in force."""
 

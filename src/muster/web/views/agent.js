@@ -8,6 +8,7 @@ import "../elements/decision-list.js";
 import "../elements/chat-thread.js";
 import "../elements/failure-panel.js";
 import "../elements/live-output.js";
+import "../elements/program-choice.js";
 import "../elements/run-controls.js";
 import "../elements/run-panel.js";
 import "../elements/tab-set.js";
@@ -54,6 +55,7 @@ class AgentView extends Part {
           this.title_,
           h("p", { class: "now" }, this.badge, " ", this.meaning),
           this.facts,
+          !store.reader && part("program-choice", agent),
           this.wake,
           this.places,
         ),

@@ -173,14 +173,14 @@ async def change_agent(call: ApiCall, name: str, body: ChangeAgentBody) -> Setti
     """Set and remove settings of an agent in the settings file."""
     edit = partial(writing.change_agent, name=name, values=body.settings, unset=body.unset)
     done = await _edit(call, edit, body, name, "")
-    return msgspec.structs.replace(done, effect=_effect_of_change(call, name, body))
+    return msgspec.structs.replace(done, effect=effect_of_change(call, name, preview=body.preview))
 
 
-def _effect_of_change(call: ApiCall, name: str, body: EditBody) -> str:
+def effect_of_change(call: ApiCall, name: str, *, preview: bool = False) -> str:
     """When a change takes effect. A session keeps what its program was started with."""
     if not _session(call, name):
         return "it takes effect now"
-    if body.preview:
+    if preview:
         return f"what its program is started with {_NEXT}, the rest now"
     is_outdated = call.agent(name).seat in call.muster.settings.outdated
     return f"it {_NEXT}" if is_outdated else "it takes effect now"
