@@ -357,6 +357,7 @@ def _prompter(
         hosts=lambda: hosting_lead(in_force.current) is not None,
         checks=lambda agent: table_of(in_force.current, agent).wake_check,
         handover=lambda agent: table_of(in_force.current, agent).handover,
+        home=home,
     )
 
 

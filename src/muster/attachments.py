@@ -27,12 +27,15 @@ from muster import limits
 from muster.errors import FilesFull, Invalid, NotFound, UploadsFull
 from muster.machines.attachments import FILES_FOLDER, check_digest, media_type_of, stored_path
 from muster.machines.vocabulary import AttachedFile
-from muster.regular_files import open_for_owner_only, read_regular
+from muster.regular_files import open_for_owner_only, read_regular, read_start
 
 UPLOADS: Final = "uploads"
 
 UPLOADERS_MAX: Final = 16
 """Uploaders of the same content that are remembered; the oldest makes room."""
+
+KIND_BYTES: Final = 16
+"""The first bytes of a file, which tell an image from anything else."""
 
 CLEANED_MAX: Final = 1000
 """Uploads that one cleaning removes."""
@@ -92,7 +95,7 @@ class AttachmentFolder:
         if not path.exists():
             write_private(path, content)
             self._used = (self._used or 0) + size
-        return _file(digest, name, size)
+        return _file(digest, name, size, content)
 
     def _make_room(self, size: int) -> None:
         if self._used is None:
@@ -131,7 +134,13 @@ class AttachmentFolder:
             return None
         with suppress(FileNotFoundError):  # a message is about to name it: it is not removed now
             os.utime(self._note_path(digest))
-        return _file(digest, note.names[by], note.size)
+        start = await asyncio.to_thread(self._start, digest)
+        return _file(digest, note.names[by], note.size, start)
+
+    def _start(self, digest: str) -> bytes:
+        with suppress(OSError):  # the message that names it is refused later
+            return read_start(self._home / stored_path(digest), KIND_BYTES)
+        return b""
 
     async def named(self, files: Iterable[AttachedFile]) -> None:
         """Forget the uploads of files that a message in the log now names."""
@@ -186,8 +195,9 @@ class AttachmentFolder:
         return False
 
 
-def _file(digest: str, name: str, size: int) -> AttachedFile:
-    return AttachedFile(name=name, digest=digest, size=size, media_type=media_type_of(name))
+def _file(digest: str, name: str, size: int, content: bytes) -> AttachedFile:
+    kind = media_type_of(name, content)
+    return AttachedFile(name=name, digest=digest, size=size, media_type=kind)
 
 
 def _is_digest(name: str) -> bool:

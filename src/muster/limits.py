@@ -100,6 +100,12 @@ MESSAGE_FILES_MAX: Final = 16
 FILE_BYTES_MAX: Final = 8 * 1024 * 1024
 """One attached file. It is held in memory while it is sent."""
 
+IMAGE_BYTES_MAX: Final = 3_750_000
+"""One image of a prompt: the model takes 5 MB in base64. A larger one is told as a file."""
+
+PROMPT_IMAGES_BYTES_MAX: Final = 4 * IMAGE_BYTES_MAX
+"""All images of a prompt: the model's request has a limit, too."""
+
 FILES_BYTES_MAX: Final = 2 * 1024 * 1024 * 1024
 """All attached files of a team together: an agent in a loop must not fill the disk."""
 

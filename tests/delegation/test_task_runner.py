@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -202,7 +203,7 @@ class AskingSession:
     def is_command(self, text: str) -> bool:
         return False
 
-    async def send_prompt(self, text: str) -> bool:
+    async def send_prompt(self, text: str, images: Sequence[ports.PromptImage] = ()) -> bool:
         return False
 
 

@@ -2043,6 +2043,10 @@ SUPERVISION = (
                 "test_model_and_mode_are_switched_in_the_running_session_and_kept",
                 "test_tools_are_among_the_logs",
             ],
+            "acceptance/claude/test_images.py": [
+                "test_an_image_of_a_person_is_an_image_for_the_model",
+                "test_what_is_no_image_is_refused_and_other_programs_say_that_they_take_none",
+            ],
             "acceptance/claude/test_paused_turns.py": [
                 "test_a_person_interrupts_the_holder_which_goes_on_with_the_message_at_the_release",
                 "test_a_tool_call_is_interrupted_and_a_release_at_once_does_not_lose_the_message",

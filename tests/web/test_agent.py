@@ -1,5 +1,6 @@
 """The view of one agent: chat, run control, output, soul and explanations."""
 
+import os
 from collections.abc import Generator
 from pathlib import Path
 
@@ -9,11 +10,14 @@ from playwright.sync_api import APIResponse, Page, Route, expect
 from muster.machines.commands import ImportTeam
 from tests.asking import Asker, asker
 from tests.http.routes.content.test_memory import LYRA, SOUL
+from tests.http.routes.test_dialogues import PNG
 from tests.live import Server, live
 from tests.machines.teams.papers import paper
 from tests.waits import until
-from tests.web.pages import Watched, home_with, played
+from tests.web.pages import Watched, hard_to_use, home_with, played
 from tests.web.teams import command, led, programs
+
+SHOTS = os.environ.get("MUSTER_SHOTS")
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +92,32 @@ def test_a_person_and_an_agent_talk(person: Watched, server: Server) -> None:
     expect(page.locator("tab-set pre")).to_contain_text("first line")
     tab(page, "Soul")
     expect(page.get_by_role("tabpanel")).to_contain_text("No soul: this agent")
+
+
+PASTE = """
+([box, bytes]) => {
+  const data = new DataTransfer();
+  data.items.add(new File([new Uint8Array(bytes)], "shot.png", { type: "image/png" }));
+  box.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true }));
+}
+"""
+
+
+def test_a_pasted_image_is_sent_with_the_message_and_shown(person: Watched, server: Server) -> None:
+    page = person.signed_in(server, "#/agent/Busy")
+    box = page.get_by_role("textbox", name="Message to Busy")
+    page.evaluate(PASTE, [box.element_handle(), list(PNG)])
+    expect(page.locator("chat-thread form li")).to_contain_text("shot.png")
+    box.fill("look at this")
+    box.press("Enter")
+    shown = page.locator(".bubble.human").last.get_by_role("img", name="shot.png")
+    expect(shown).to_be_visible()
+    until(lambda: shown.evaluate("image => image.naturalWidth"))
+    expect(page.locator("chat-thread [role=status]")).to_contain_text("takes no images")
+    expect(page.locator("chat-thread form li")).to_have_count(0)
+    assert not hard_to_use(page)
+    if SHOTS:
+        page.screenshot(path=f"{SHOTS}/chat-image.png")
 
 
 def test_a_draft_is_kept_and_an_empty_message_is_not_sent(person: Watched, server: Server) -> None:

@@ -5,7 +5,7 @@ same on a manual clock with scripted programs as it does in production. Stores h
 in `store/base.py`.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -93,6 +93,13 @@ class Ids(Protocol):
         ...
 
 
+class PromptImage(NamedTuple):
+    """An image that belongs to a prompt."""
+
+    media_type: str
+    content: bytes
+
+
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
     """The order to start a session."""
 
@@ -100,6 +107,9 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     agent: Agent
     mode: RunMode
     prompt: str = ""
+    images: tuple[PromptImage, ...] = ()
+    """The images of the prompt, for programs that take them."""
+
     idle: bool = False
     """Whether there is nothing to do yet: a prompt that costs may wait until there is."""
 
@@ -404,8 +414,11 @@ class SessionHandle(Protocol):
         """Whether a text is a command to the program, which takes it as it is."""
         ...
 
-    async def send_prompt(self, text: str) -> bool:
-        """Send a long-lived program one more prompt; false if it takes no more."""
+    async def send_prompt(self, text: str, images: Sequence[PromptImage] = ()) -> bool:
+        """Send a long-lived program one more prompt; false if it takes no more.
+
+        A program that takes no images finds their files named in the text.
+        """
         ...
 
     async def withdraw_prompt(self, text: str) -> bool:

@@ -35,6 +35,16 @@ SAFE_TYPES: Final[Mapping[str, str]] = {
 """Media types that a browser shows without running anything, by the end of the name. SVG, HTML and
 PDF can have scripts, so they are plain bytes."""
 
+IMAGE_TYPES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
+"""Images that browsers show and models read."""
+
+_MARKS: Final = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+)
+
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _UNSAFE: Final = frozenset("/\\")
 
@@ -55,10 +65,21 @@ def check_file_name(name: str) -> None:
         raise Invalid(what=f"the file name {name!r}", why=why)
 
 
-def media_type_of(name: str) -> str:
-    """The media type under which a file with this name is served."""
+def media_type_of(name: str, content: bytes) -> str:
+    """The media type under which a file with this name and these first bytes is served.
+
+    An image is what its content says it is, whatever its name.
+    """
     _, dot, end = name.rpartition(".")
-    return SAFE_TYPES.get(f"{dot}{end}".lower(), ANY_BYTES)
+    by_name = SAFE_TYPES.get(f"{dot}{end}".lower(), ANY_BYTES)
+    return (image_type_of(content) or ANY_BYTES) if by_name in IMAGE_TYPES else by_name
+
+
+def image_type_of(content: bytes) -> str:
+    """The media type of an image by its first bytes; empty for any other content."""
+    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for mark, kind in _MARKS if content.startswith(mark)), "")
 
 
 def stored_path(digest: str) -> str:

@@ -2,8 +2,9 @@
 
 import asyncio
 import signal
+from collections.abc import Sequence
 
-from muster.engine.ports import Exit, Result, SessionListener, SessionReport, TurnDone
+from muster.engine.ports import Exit, PromptImage, Result, SessionListener, SessionReport, TurnDone
 from muster.machines.vocabulary import Urgency
 from muster.runtimes.lines.desk import RequestDesk
 from muster.runtimes.lines.types import ApprovalRequestLine, Interrupted
@@ -85,7 +86,7 @@ class CommandSession(ProcessSession):
             if not self._interrupts and is_running and self._asked == INTERRUPTED:
                 self._asked = ""
 
-    async def send_prompt(self, text: str) -> bool:
+    async def send_prompt(self, text: str, images: Sequence[PromptImage] = ()) -> bool:
         """Write a prompt to a long-lived program; false if it takes none, or no more."""
         if not self._long_lived or self._stdin is None or self._stdin.full:
             return False

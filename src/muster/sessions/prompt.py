@@ -10,13 +10,14 @@ read the message, and then gets another turn, with the message marked as told be
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 import msgspec
 from msgspec.structs import replace
 
 from muster.engine.dispatcher import Dispatcher
-from muster.engine.ports import SessionHandle
+from muster.engine.ports import PromptImage, SessionHandle
 from muster.errors import MusterError
 from muster.inbox.errands import Known, Wanted, is_stopping
 from muster.inbox.inbox import Inbox
@@ -28,6 +29,7 @@ from muster.machines.state import Agent, Status, Team, TurnState
 from muster.machines.turns.order import RING
 from muster.machines.turns.table import held_turns, is_own
 from muster.machines.vocabulary import Awaits, RunMode, Taken
+from muster.sessions.images import images_of
 from muster.sessions.prompt_state import PromptState, still_held
 from muster.sessions.prompt_templates import BIRTH, HOST, LEAD, WAKE, PromptTemplates
 from muster.store.base import EventStore
@@ -68,6 +70,8 @@ class InitialPrompt(msgspec.Struct, frozen=True):
     idle: bool = False
     """Whether a long-lived program has nothing to do yet."""
 
+    images: tuple[PromptImage, ...] = ()
+
 
 class WakeMemory(msgspec.Struct, frozen=True):
     """The letters of a first prompt, and the sizes of what a waking agent is given in them."""
@@ -93,8 +97,11 @@ class Prompter:
         hosts: Callable[[], bool] = lambda: False,
         checks: Callable[[Agent], bool] = lambda agent: False,
         handover: Callable[[Agent], Handover] = lambda agent: Handover.ALL,
+        home: Path | None = None,
     ) -> None:
-        """Read souls and transcripts from the store, turns and messages from the inbox."""
+        """Read souls and transcripts from the store, turns and messages from the inbox, and
+        images from the home."""
+        self._home = home
         self.hosts = hosts
         """Tells whether agents of the lead run in sessions of their own."""
 
@@ -134,7 +141,7 @@ class Prompter:
         self._states[agent.seat] = told
         waits = mode is RunMode.CONTINUOUS and agent.run.long_lived
         idle = waits and not items and agent.status is not Status.HATCHING
-        return InitialPrompt(text, records, idle)
+        return InitialPrompt(text, records, idle, await images_of(self._home, items))
 
     def human_text_in(self, seat: SeatId, prompt: str) -> str:
         """The text of humans in an input that consists of prompts of muster."""
@@ -222,8 +229,9 @@ class Prompter:
                 text = prompt_for(found, goes_on=told.resumes(found.channel, found.epoch))
             turns, words = _turns([found]), human_text_of([found])
             upto = _direct_upto(deliveries)
+            images = await images_of(self._home, [found])
             prompt = told.send(text, turns, words, about=found.channel, upto=upto)
-            if not await session.send_prompt(text):
+            if not await session.send_prompt(text, images):
                 told.withdraw(prompt)
                 return
             async with told.recording:

@@ -283,6 +283,7 @@ class Sessions:
             agent=agent,
             mode=order.mode,
             prompt=opening.text,
+            images=opening.images,
             idle=opening.idle,
             environment={
                 **around.environment(agent, order.session, order.mode),

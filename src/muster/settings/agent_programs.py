@@ -120,5 +120,8 @@ PROGRAM_CHOICES: Final = {
 }
 """Model and mode by the runtime that has them."""
 
+IMAGE_RUNTIMES: Final = ("claude",)
+"""The runtimes whose programs take images in a prompt."""
+
 PROGRAM_TABLES: Final = {"claude": ClaudeSettings, "acp": AcpSettings, "codex": CodexSettings}
 """The tables by the runtime that they are for."""

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import deque
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -14,6 +15,7 @@ from muster.engine.ports import (
     MusterToolCall,
     Permission,
     PermissionAnswer,
+    PromptImage,
     Reply,
     Runtime,
     SessionListener,
@@ -148,7 +150,7 @@ class ScriptedSession:
         """Pass an output to the listener, and return when it has handled it."""
         await self.listener.on_report(said)
 
-    async def send_prompt(self, text: str) -> bool:
+    async def send_prompt(self, text: str, images: Sequence[PromptImage] = ()) -> bool:
         """Accept a prompt and record it in `told`."""
         if self.takes_more:
             self.told.append(text)

@@ -30,6 +30,7 @@ def message_document(event: Event, agent: Agent) -> MessageDocument:
             server_session_id=event.session_id,
             created_at=event.ts,
             channel=fact.channel,
+            files=fact.files,
         )
     if isinstance(fact, MessageImported):
         return _from_elsewhere(event.seq, fact)
@@ -50,6 +51,7 @@ def _to_agent(event: Event, fact: UserMessage, agent: Agent) -> MessageDocument:
         delivery=_delivery(event.seq, agent),
         way=_way(event.seq, agent),
         channel=fact.channel,
+        files=fact.files,
     )
 
 

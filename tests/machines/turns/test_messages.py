@@ -166,18 +166,22 @@ def test_an_invalid_token_is_refused(command: c.IssueToken, code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "media_type"),
+    ("name", "content", "media_type"),
     [
-        ("plan.PNG", "image/png"),
-        ("notes.txt", "text/plain"),
-        ("page.html", attachments.ANY_BYTES),
-        ("README", attachments.ANY_BYTES),
+        ("plan.PNG", b"\x89PNG\r\n\x1a\n", "image/png"),
+        ("photo.png", b"\xff\xd8\xff\xe0", "image/jpeg"),
+        ("cat.gif", b"GIF89a", "image/gif"),
+        ("cat.webp", b"RIFF\0\0\0\0WEBPVP8 ", "image/webp"),
+        ("page.png", b"<script>", attachments.ANY_BYTES),
+        ("notes.txt", b"\x89PNG\r\n\x1a\n", "text/plain"),
+        ("page.html", b"<p>", attachments.ANY_BYTES),
+        ("README", b"", attachments.ANY_BYTES),
     ],
 )
-def test_only_harmless_files_are_served_with_their_own_media_type(
-    name: str, media_type: str
+def test_only_harmless_files_are_served_with_the_media_type_of_their_content(
+    name: str, content: bytes, media_type: str
 ) -> None:
-    assert attachments.media_type_of(name) == media_type
+    assert attachments.media_type_of(name, content) == media_type
 
 
 def test_a_file_is_stored_under_the_digest_of_its_content() -> None:

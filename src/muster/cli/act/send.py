@@ -13,6 +13,7 @@ from muster.cli.texts import text_or_stdin
 from muster.client import requests
 from muster.client.sync import Client
 from muster.errors import Invalid
+from muster.machines.attachments import IMAGE_TYPES, media_type_of
 from muster.regular_files import read_regular
 
 
@@ -32,6 +33,14 @@ from muster.regular_files import read_regular
     metavar="PATH",
     help="Attach a file; repeatable.",
 )
+@click.option(
+    "--image",
+    "images",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="Attach a PNG, JPEG, GIF or WebP image that Claude Code sees; repeatable.",
+)
 @click.argument("text")
 def send(
     home: Path,
@@ -40,6 +49,7 @@ def send(
     channel: str | None,
     reply_to: int | None,
     paths: Sequence[Path],
+    images: Sequence[Path],
     text: str,
 ) -> None:
     """Send a message to an agent, a channel or the lead.
@@ -49,9 +59,10 @@ def send(
     if to is not None and channel is not None:
         raise click.UsageError("--to and --channel exclude each other.")
     text = text_or_stdin(text)
-    contents = [_content(path) for path in paths]
+    contents = [(path, _content(path)) for path in paths]
+    contents += [(path, _image(path)) for path in images]
     with server(home) as client:
-        files = [_uploaded(client, path, each) for path, each in zip(paths, contents, strict=True)]
+        files = [_uploaded(client, path, each) for path, each in contents]
         message = requests.send(text, to=to, channel=channel, reply_to=reply_to, files=files)
         print_said(client.ask(message), as_json)
 
@@ -79,6 +90,17 @@ def _content(path: Path) -> bytes:
         return read_regular(path, bytes_max=limits.FILE_BYTES_MAX)
     except OSError as error:
         raise Invalid(what=f"the file {str(path)!r}", why=f"cannot be attached: {error}") from error
+
+
+def _image(path: Path) -> bytes:
+    content = _content(path)
+    if media_type_of(path.name, content) not in IMAGE_TYPES:
+        why = "must be a PNG, JPEG, GIF or WebP image, by its content and its name"
+        raise Invalid(what=f"the file {str(path)!r}", why=why)
+    if len(content) > limits.IMAGE_BYTES_MAX:
+        why = f"is an image of over {limits.IMAGE_BYTES_MAX} bytes. Make it smaller, or use --file"
+        raise Invalid(what=f"the file {str(path)!r}", why=why)
+    return content
 
 
 def _uploaded(client: Client, path: Path, content: bytes) -> str:

@@ -1,9 +1,10 @@
 """Messages over HTTP: what people and agents say, and its delivery."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Annotated, Final, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from muster.engine.dispatcher import Receipt
 from muster.errors import Invalid
@@ -12,9 +13,12 @@ from muster.http.recording import record
 from muster.http.routing import ACTORS, EVERYBODY, OPERATOR, ApiCall, route
 from muster.http.types import Epoch, Query, Seq, StrictBody
 from muster.identity import waking
+from muster.machines.attachments import IMAGE_TYPES
 from muster.machines.commands import PostMessage, SendMessage, Speak
-from muster.machines.ids import ChannelId, SeatId
-from muster.machines.vocabulary import InterruptMode, Role
+from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId
+from muster.machines.vocabulary import AttachedFile, InterruptMode, Role
+from muster.settings.agent_programs import IMAGE_RUNTIMES
+from muster.settings.in_force import table_of
 from muster.team import Muster
 from muster.views.answers import Recorded
 from muster.views.answers.messages import MessagePage
@@ -153,10 +157,23 @@ async def send_to(call: ApiCall, body: SendBody) -> Recorded:
             raise Invalid(what="replyTo and mode", why=why)
         files = await attached(call, body.files)
         message = SendMessage(text=body.message, speaker_name=human, seat=seat, files=files)
-        return await record(call, message)
+        said = await record(call, message)
+        remark = _untaken(call, LEAD_SEAT if seat is None else seat, files)
+        return replace(said, effect=" ".join(filter(None, (said.effect, remark))))
     if body.target_agent is not None:
         raise Invalid(what="targetAgent and channel", why="exclude each other; give one of them")
     return await record(call, await _human(call, ChannelId(body.channel), body))
+
+
+def _untaken(call: ApiCall, seat: SeatId, files: Sequence[AttachedFile]) -> str:
+    """The remark that an agent's program takes no images; empty where it does, or has none."""
+    agent = call.team.agents.get(seat)
+    if agent is None or not any(each.media_type in IMAGE_TYPES for each in files):
+        return ""
+    runtime = table_of(call.muster.settings.current, agent).runtime
+    if runtime in IMAGE_RUNTIMES:
+        return ""
+    return "Its program takes no images; it is told where the file lies."
 
 
 def _order(body: SendBody) -> Order | None:

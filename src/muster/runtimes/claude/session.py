@@ -3,7 +3,8 @@
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from base64 import b64encode
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -12,7 +13,15 @@ from typing import cast
 from claude_agent_sdk import ClaudeSDKClient, ClaudeSDKError, Message, PermissionMode
 from msgspec.structs import replace
 
-from muster.engine.ports import Exit, PromptAccepted, Result, Runtime, SessionReport, Working
+from muster.engine.ports import (
+    Exit,
+    PromptAccepted,
+    PromptImage,
+    Result,
+    Runtime,
+    SessionReport,
+    Working,
+)
 from muster.engine.tasks import TaskOwner
 from muster.limits import (
     AGENT_CONNECT_SECONDS,
@@ -94,7 +103,9 @@ class ClaudeSession(ProcessSession):
         super().__init__(program, session, steps, limits)
         self.interruptible = True
 
-    async def connect(self, prompt: str, *, idle: bool = False) -> None:
+    async def connect(
+        self, prompt: str, images: Sequence[PromptImage] = (), *, idle: bool = False
+    ) -> None:
         """Return when it is up and has its first prompt. Raises where it does not come up.
 
         A prompt with which there is nothing to do yet waits for the next one: to read it costs.
@@ -109,7 +120,7 @@ class ClaudeSession(ProcessSession):
         if idle:
             self._deferred_prompt = f"{prompt}\n"
         elif prompt:
-            await self.send_prompt(prompt)
+            await self.send_prompt(prompt, images)
 
     # ── what a session can be asked ───────────────────────────────────────────────────────────────
 
@@ -137,7 +148,7 @@ class ClaudeSession(ProcessSession):
         """Whether it is a slash command that the program has."""
         return slash_command(text, self._reader.commands) is not None
 
-    async def send_prompt(self, text: str) -> bool:
+    async def send_prompt(self, text: str, images: Sequence[PromptImage] = ()) -> bool:
         """Hand it one more thing to do, unless it finishes."""
         if (
             self._closing
@@ -158,7 +169,8 @@ class ClaudeSession(ProcessSession):
             sound, self._deferred_prompt = f"{self._deferred_prompt}{sound}", ""
             self._introduced = number
         try:
-            await self._client.query(_one(_user_message(number, sound, is_command=bool(command))))
+            content = await asyncio.to_thread(_content, sound, images) if images else sound
+            await self._client.query(_one(_user_message(number, content, is_command=bool(command))))
         except ClaudeSDKError:
             self._reader.prompts.become(number, "cancelled")
             return False
@@ -396,14 +408,24 @@ def _number(session: str, count: int) -> str:
     return f"{digits[:8]}-{digits[8:12]}-5{digits[13:16]}-8{digits[17:20]}-{digits[20:32]}"
 
 
-def _user_message(number: str, text: str, *, is_command: bool) -> Wired:
+def _content(text: str, images: Sequence[PromptImage]) -> list[Wired]:
+    """A prompt and its images, as the blocks of a message."""
+    blocks: list[Wired] = [{"type": "text", "text": text}]
+    for image in images:
+        data = b64encode(image.content).decode("ascii")
+        source = {"type": "base64", "media_type": image.media_type, "data": data}
+        blocks.append({"type": "image", "source": source})
+    return blocks
+
+
+def _user_message(number: str, content: str | list[Wired], *, is_command: bool) -> Wired:
     """A prompt as the program takes it: as it is, because others have written in it.
 
     Otherwise a file whose name somebody mentions after an `@` would be read without any question.
     """
     return {
         "type": "user",
-        "message": {"role": "user", "content": text},
+        "message": {"role": "user", "content": content},
         "parent_tool_use_id": None,
         "uuid": number,
         "client_composed": not is_command,

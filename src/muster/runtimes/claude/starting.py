@@ -81,7 +81,7 @@ async def start(
         why = getattr(error, "strerror", None) or str(error)
         raise _cannot(program, cwd, why) from error
     try:
-        await session.connect(launch.prompt, idle=launch.idle)
+        await session.connect(launch.prompt, launch.images, idle=launch.idle)
     except NotUp as error:
         await _undo(session)
         raise _cannot(program, cwd, str(error)) from error

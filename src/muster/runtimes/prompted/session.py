@@ -7,11 +7,11 @@ rest: the order of prompts, signs of work during tool calls, the drain, the stop
 import asyncio
 import logging
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from muster.engine.ports import Exit, Result, SessionReport, Working
+from muster.engine.ports import Exit, PromptImage, Result, SessionReport, Working
 from muster.engine.tasks import TaskOwner
 from muster.limits import (
     AGENT_CONNECT_SECONDS,
@@ -162,7 +162,7 @@ class PromptedSession(ProcessSession):
             self._asked = self._asked or INTERRUPTED
             await self.kill()
 
-    async def send_prompt(self, text: str) -> bool:
+    async def send_prompt(self, text: str, images: Sequence[PromptImage] = ()) -> bool:
         """Hand it one more thing to do, unless it finishes."""
         if self._closing or self._fault or self._group.exited.done() or self._wire.stdin.full:
             return False

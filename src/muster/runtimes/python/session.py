@@ -3,10 +3,11 @@
 import asyncio
 import logging
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from muster.engine.ports import Exit, Output, Result, Runtime, TurnDone
+from muster.engine.ports import Exit, Output, PromptImage, Result, Runtime, TurnDone
 from muster.engine.tasks import TaskOwner
 from muster.limits import EXIT_REASON_CHARS_MAX
 from muster.machines.vocabulary import Outcome, Urgency
@@ -109,7 +110,7 @@ class PythonSession:
         """Cancel it, and abandon it if it does not end."""
         await self._end(KILLED)
 
-    async def send_prompt(self, text: str) -> bool:
+    async def send_prompt(self, text: str, images: Sequence[PromptImage] = ()) -> bool:
         """Hand it one more thing to do, unless it finishes."""
         if self._closing or self._over.done():
             return False

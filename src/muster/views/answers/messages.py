@@ -161,6 +161,9 @@ class MessageDocument(View, frozen=True, kw_only=True, omit_defaults=True):
     channel: ChannelId | None = None
     """The channel, unless it was for the human alone."""
 
+    files: tuple[AttachedFile, ...] = ()
+    """Attached files; `GET /api/files/{digest}` has the content of each."""
+
 
 class ThreadPage(View, frozen=True, kw_only=True):
     """A page of a thread in order. `after` asks for the next page, if there is `more`."""

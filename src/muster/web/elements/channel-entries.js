@@ -5,8 +5,9 @@ import { h, pushButton, setText } from "../dom.js";
 import { showMarkdown } from "../markdown.js";
 import { link } from "../router.js";
 import { store } from "../store.js";
-import { bytes, visible } from "../visible.js";
+import { visible } from "../visible.js";
 import { face } from "./agent-face.js";
+import { fileList } from "./file-tray.js";
 
 /** The events that a thread is made of. */
 export const TYPES =
@@ -114,7 +115,7 @@ function said(event, human) {
     ),
     event.replyTo ? quote(event.replyTo) : null,
     text ? body : null,
-    event.files?.length ? files(event.files) : null,
+    event.files?.length ? fileList(event.files) : null,
   );
   if (text.length > LONG_CHARS || text.split("\n").length > LONG_LINES) fold(item, body);
   return item;
@@ -163,26 +164,6 @@ function quote(seq) {
     title: "Go to the original",
     data: { of: seq },
   });
-}
-
-/** Attached files as links. The server sends each as a download in a sandbox, never as a page. */
-function files(attached) {
-  return h(
-    "ul",
-    { class: "files", "aria-label": "Files" },
-    attached.map(({ name, digest, size }) =>
-      h(
-        "li",
-        {},
-        h("a", {
-          href: `/api/files/${encodeURIComponent(digest)}`,
-          download: name,
-          text: visible(name, 120),
-        }),
-        h("span", { class: "age", text: bytes(size) }),
-      ),
-    ),
-  );
 }
 
 function fold(item, body) {

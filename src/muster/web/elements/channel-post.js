@@ -1,20 +1,14 @@
 // The message form of a channel: text, files, the message that it replies to, and its effect on the turn in progress.
 
-import { newKey, path, say, upload } from "../api.js";
+import { newKey, path, say } from "../api.js";
 import { effectOf, MODES } from "../channels.js";
-import { errorLine, h, keyed, pushButton, setAttribute, setHidden, setText, show } from "../dom.js";
+import { errorLine, h, pushButton, setAttribute, setHidden, setText, show } from "../dom.js";
 import { Part } from "../part.js";
 import { store } from "../store.js";
-import { bytes, visible } from "../visible.js";
 import { quoted } from "./channel-entries.js";
-
-const FILE_BYTES_MAX = 8 * 1024 * 1024;
-const FILE_LIMIT = "8 MiB";
+import { FileTray } from "./file-tray.js";
 
 class ChannelPost extends Part {
-  #files = []; // {id, name, size, digest | null while it is sent, error}
-  #ids = 0;
-
   start() {
     this.text = h("textarea", {
       rows: "2",
@@ -23,7 +17,6 @@ class ChannelPost extends Part {
       on: {
         keydown: (event) => this.#typed(event),
         input: () => this.#keep(),
-        paste: (event) => this.#paste(event),
       },
     });
     this.text.value = sessionStorage.getItem(this.draft) ?? "";
@@ -37,31 +30,28 @@ class ChannelPost extends Part {
     this.does = h("span", { class: "muted does" });
     this.effect = h("p", { class: "muted effect", role: "status" });
     this.error = errorLine();
+    this.files = new FileTray();
     this.form = h(
       "form",
       {
         class: "panel",
-        on: {
-          submit: (event) => this.#say(event),
-          dragover: (event) => this.#over(event),
-          dragleave: () => this.form.classList.remove("over"),
-          drop: (event) => this.#drop(event),
-        },
+        on: { submit: (event) => this.#say(event) },
       },
       this.#buildReply(),
       this.text,
-      this.#buildFiles(),
+      this.files.list,
       h(
         "div",
         { class: "row" },
         this.send,
-        this.attach,
+        this.files.button,
         h("label", { class: "mode" }, "This message ", this.mode),
         this.does,
       ),
       this.effect,
       this.error,
     );
+    this.files.follow(this.form);
     this.replaceChildren(this.form);
     this.watch([`channel:${this.channel}`, "pending"], () => this.#paint());
     this.actKey("m", "Write a message to the channel", () => this.text.focus());
@@ -75,21 +65,6 @@ class ChannelPost extends Part {
     });
     this.reply = h("p", { class: "replying", hidden: true }, this.original, cancel);
     return this.reply;
-  }
-
-  #buildFiles() {
-    this.picker = h("input", {
-      type: "file",
-      multiple: true,
-      hidden: true,
-      "aria-label": "Files to attach",
-      on: { change: () => this.#pick() },
-    });
-    this.attach = pushButton("Attach", () => this.picker.click(), {
-      title: `Attach files, up to ${FILE_LIMIT} each; or drop them here, or paste them`,
-    });
-    this.list = h("ul", { class: "files", "aria-label": "Attached files", hidden: true });
-    return h("div", {}, this.list, this.picker);
   }
 
   get draft() {
@@ -153,16 +128,14 @@ class ChannelPost extends Part {
 
   /** The message as it is sent; null while there is nothing to send, or a file is not there yet. */
   #message() {
-    if (this.#files.some(({ digest }) => !digest)) return null;
-    const written = this.text.value;
-    const message = written.trim() ? written : this.#files.map(({ name }) => name).join(", ");
-    if (!message) return null;
-    return {
-      message,
-      ...(this.mode.value && { mode: this.mode.value }),
-      ...(this.replied && { replyTo: this.replied.seq }),
-      ...(this.#files.length && { files: this.#files.map(({ digest }) => digest) }),
-    };
+    const message = this.files.message(this.text.value);
+    return (
+      message && {
+        ...message,
+        ...(this.mode.value && { mode: this.mode.value }),
+        ...(this.replied && { replyTo: this.replied.seq }),
+      }
+    );
   }
 
   #clear() {
@@ -170,92 +143,9 @@ class ChannelPost extends Part {
     this.text.value = "";
     this.mode.value = "";
     sessionStorage.removeItem(this.draft);
-    this.#files = [];
-    this.#paintFiles();
+    this.files.clear();
     if (this.replied) this.replyTo(null);
     this.#paint();
-  }
-
-  // ── files ────────────────────────────────────────────────────────────────────────────────────
-
-  #pick() {
-    this.#take([...this.picker.files]);
-    this.picker.value = ""; // so that the same file can be chosen again
-  }
-
-  #paste(event) {
-    const files = [...(event.clipboardData?.files ?? [])];
-    if (!files.length) return;
-    event.preventDefault();
-    this.#take(files);
-  }
-
-  #over(event) {
-    if (![...event.dataTransfer.types].includes("Files")) return;
-    event.preventDefault();
-    this.form.classList.add("over");
-  }
-
-  #drop(event) {
-    this.form.classList.remove("over");
-    const files = [...event.dataTransfer.files];
-    if (!files.length) return;
-    event.preventDefault();
-    this.#take(files);
-  }
-
-  /** Send files to the server at once; the message names them by digest. */
-  #take(files) {
-    for (const file of files) this.#upload(file);
-  }
-
-  async #upload(file) {
-    this.#ids += 1;
-    const entry = { id: this.#ids, name: file.name || "pasted", size: file.size, digest: null, error: "" };
-    this.#files.push(entry);
-    if (file.size > FILE_BYTES_MAX) {
-      entry.error = `is ${bytes(file.size)}; the limit is ${FILE_LIMIT}`;
-      return this.#paintFiles();
-    }
-    this.#paintFiles();
-    try {
-      const { digest } = await upload(`/api/files?${new URLSearchParams({ name: entry.name })}`, file);
-      if (this.#files.some((each) => each.digest === digest)) return this.#forget(entry); // it is there already
-      entry.digest = digest;
-    } catch (problem) {
-      entry.error = problem.message;
-    }
-    this.#paintFiles();
-  }
-
-  #paintFiles() {
-    setHidden(this.list, !this.#files.length);
-    keyed(
-      this.list,
-      this.#files,
-      ({ id }) => id,
-      (entry) =>
-        h(
-          "li",
-          {},
-          h("span", { text: visible(entry.name, 80) }),
-          h("span", { class: "age" }),
-          pushButton("✕", () => this.#forget(entry), {
-            class: "quiet",
-            "aria-label": `Remove ${visible(entry.name, 80)}`,
-          }),
-        ),
-      (item, entry) => {
-        const [, state] = item.children;
-        setText(state, entry.error || (entry.digest ? bytes(entry.size) : "sending …"));
-        state.classList.toggle("error", Boolean(entry.error));
-      },
-    );
-  }
-
-  #forget(entry) {
-    this.#files = this.#files.filter((each) => each !== entry);
-    this.#paintFiles();
   }
 }
 

@@ -9,6 +9,7 @@ import { Part } from "../part.js";
 import { see } from "../seen.js";
 import { store } from "../store.js";
 import { face } from "./agent-face.js";
+import { FileTray, fileList } from "./file-tray.js";
 
 const TYPES = new Set([
   "user_message",
@@ -30,6 +31,7 @@ class ChatThread extends Part {
     this.log = h("div", { class: "log", role: "log", "aria-label": "Messages", tabindex: "0" });
     this.fresh = pushButton("", () => this.#toBottom(), { class: "fresh", hidden: true });
     this.hint = h("p", { class: "muted", hidden: true });
+    this.note = h("p", { class: "muted", role: "status" });
     this.error = errorLine();
     this.box = h("textarea", {
       rows: "2",
@@ -38,12 +40,16 @@ class ChatThread extends Part {
     });
     this.box.value = sessionStorage.getItem(this.#draft) ?? "";
     this.button = h("button", { type: "submit", class: "main", text: "Send" });
+    this.files = new FileTray();
     const form = h(
       "form",
       { data: { acts: "" }, on: { submit: (event) => this.#submit(event) } },
+      this.files.list,
       this.box,
+      this.files.button,
       this.button,
     );
+    this.files.follow(form);
     this.replaceChildren(
       h("h2", { text: "Chat" }),
       this.more,
@@ -51,6 +57,7 @@ class ChatThread extends Part {
       this.fresh,
       this.hint,
       form,
+      this.note,
       this.error,
     );
     this.box.addEventListener("input", () => sessionStorage.setItem(this.#draft, this.box.value));
@@ -170,6 +177,7 @@ class ChatThread extends Part {
           message.channel ? ` in #${message.channel}` : "",
         ),
         text,
+        message.files && fileList(message.files),
       ),
     );
     bubble.delivery = h("p", { class: "age delivery" });
@@ -187,15 +195,17 @@ class ChatThread extends Part {
 
   async #submit(event) {
     event.preventDefault();
-    const message = this.box.value.trim();
+    const message = this.files.message(this.box.value.trim());
     if (!message || store.pending.has(this.#key)) return;
-    const body = { message, targetAgent: this.agent.id };
-    this.sending ??= { key: newKey(), message };
-    if (this.sending.message !== message) this.sending = { key: newKey(), message };
-    const said = await store.act(this.#key, "Send", () => say("/api/send", body, this.sending.key));
+    const body = { ...message, targetAgent: this.agent.id };
+    const same = JSON.stringify(body);
+    if (this.sent?.same !== same) this.sent = { same, key: newKey() };
+    const said = await store.act(this.#key, "Send", () => say("/api/send", body, this.sent.key));
     if (!said) return;
-    this.sending = null;
-    if (this.box.value.trim() === message) this.box.value = "";
+    this.sent = null;
+    setText(this.note, message.files ? said.effect : "");
+    if (message.files) this.files.clear();
+    if (this.box.value.trim() === message.message) this.box.value = "";
     sessionStorage.setItem(this.#draft, this.box.value);
     this.#load();
   }

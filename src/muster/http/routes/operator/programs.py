@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from muster.errors import NoSuchChoice, NotFound
-from muster.http.routes.operator.settings import effect_of_change
+from muster.http.changing import effect_of_change
 from muster.http.routing import OPERATOR, ApiCall, route
 from muster.http.types import StrictBody
 from muster.machines.ids import name_key

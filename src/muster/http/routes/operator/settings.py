@@ -6,18 +6,18 @@ An edit is validated as a whole, previewed or written, and on record with its au
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from muster.errors import BadSettings, NotFound, TeamInSettings
+from muster.http.changing import effect_of_change, has_session, known_agent
 from muster.http.routing import OPERATOR, ApiCall, route
 from muster.http.types import Query, StrictBody
 from muster.limits import DISMISSAL_SECONDS
 from muster.machines.commands import RenameAgent, SetDesired
 from muster.machines.identity.membership import rename_agent as decide_rename
 from muster.machines.ids import name_key
-from muster.machines.state import Agent
 from muster.machines.vocabulary import RunMode
 from muster.reloading.editing import Edit, version_of
 from muster.settings import writing
@@ -39,8 +39,6 @@ from muster.views.answers.settings import (
 Values = dict[str, Any]
 """Settings of an agent by their dotted keys, such as `budget.cost_usd`. Any: each has its type,
 which the settings check."""
-
-_NEXT: Final = "takes effect at its next session"
 
 
 @route("GET", "/api/settings", may=OPERATOR)
@@ -176,21 +174,11 @@ async def change_agent(call: ApiCall, name: str, body: ChangeAgentBody) -> Setti
     return msgspec.structs.replace(done, effect=effect_of_change(call, name, preview=body.preview))
 
 
-def effect_of_change(call: ApiCall, name: str, *, preview: bool = False) -> str:
-    """When a change takes effect. A session keeps what its program was started with."""
-    if not _session(call, name):
-        return "it takes effect now"
-    if preview:
-        return f"what its program is started with {_NEXT}, the rest now"
-    is_outdated = call.agent(name).seat in call.muster.settings.outdated
-    return f"it {_NEXT}" if is_outdated else "it takes effect now"
-
-
 @route("DELETE", "/api/settings/agents/{name}", may=OPERATOR)
 async def remove_agent(call: ApiCall, name: str, query: RemovalQuery) -> SettingsEdited:
     """Remove an agent from the settings file: its session ends, its history stays."""
     effect = f"{name} leaves the team; its history stays, and adding it again brings it back"
-    if _session(call, name):
+    if has_session(call, name):
         within = f"its session may end by itself within {DISMISSAL_SECONDS:g} s, then it is stopped"
         effect = f"{within}; {effect}"
     edit = partial(writing.remove_agent, name=name)
@@ -202,7 +190,7 @@ async def remove_agent(call: ApiCall, name: str, query: RemovalQuery) -> Setting
 @route("POST", "/api/settings/agents/{name}/rename", may=OPERATOR)
 async def rename_agent(call: ApiCall, name: str, body: RenameAgentBody) -> SettingsEdited:
     """Rename an agent, in the settings file if it is named there. Its seat and history stay."""
-    agent = _known(call, name)
+    agent = known_agent(call, name)
     command = None if agent is None else RenameAgent(seat=agent.seat, name=body.name)
     if command is not None:
         decide_rename(call.team, command, call.muster.clock.now())  # refused before it is written
@@ -236,19 +224,6 @@ async def _edit(
         version=version_of(edited.before if body.preview else edited.after),
         effect=effect,
     )
-
-
-def _known(call: ApiCall, name: str) -> Agent | None:
-    try:
-        return call.agent(name)
-    except NotFound:
-        return None
-
-
-def _session(call: ApiCall, name: str) -> bool:
-    """Whether an agent has a session now."""
-    agent = _known(call, name)
-    return agent is not None and agent.session is not None
 
 
 # ── templates ─────────────────────────────────────────────────────────────────────────────────────
