@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from muster.app import TeamOptions, run_team
-from muster.engine.ports import ClockJump
 from muster.engine.system import SystemClock
 from muster.limits import CLOCK_STEP_SECONDS
 from muster.machines.events import ClockJumped
+from muster.machines.kernel.clock import ClockJump
 from muster.store.memory import MemoryStore
 from muster.testing.clock import EPOCH, ManualClock
 from muster.testing.ids import CountingIds

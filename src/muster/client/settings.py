@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from muster.client.requests import ApiRequest, api_path, given
-from muster.views.answers.settings import AgentProgram, ProgramList, SettingsEdited, SettingsView
+from muster.views.answers.settings import ProgramChoice, ProgramList, SettingsEdited, SettingsView
 
 
 def settings() -> ApiRequest[SettingsView]:
@@ -40,19 +40,19 @@ def change_agent(
     return ApiRequest(method="PATCH", path=path, answer=SettingsEdited, body=body)
 
 
-def program(name: str) -> ApiRequest[AgentProgram]:
+def program(name: str) -> ApiRequest[ProgramChoice]:
     """The model and the mode of an agent's program."""
     path = api_path("settings", "agents", name, "program")
-    return ApiRequest(method="GET", path=path, answer=AgentProgram)
+    return ApiRequest(method="GET", path=path, answer=ProgramChoice)
 
 
 def choose_program(
     name: str, *, model: str | None = None, mode: str | None = None
-) -> ApiRequest[AgentProgram]:
+) -> ApiRequest[ProgramChoice]:
     """Choose another model or mode; a running Claude Code takes it over at once."""
     path = api_path("settings", "agents", name, "program")
     body = given(model=model, mode=mode)
-    return ApiRequest(method="PATCH", path=path, answer=AgentProgram, body=body)
+    return ApiRequest(method="PATCH", path=path, answer=ProgramChoice, body=body)
 
 
 def remove_agent(name: str, *, preview: bool = False) -> ApiRequest[SettingsEdited]:

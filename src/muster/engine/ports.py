@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from muster.machines.ids import SessionId
+from muster.machines.kernel.clock import ClockJump
 from muster.machines.state import Agent
 from muster.machines.vocabulary import (
     Activity,
@@ -33,19 +34,6 @@ class Timer(Protocol):
     def cancel(self) -> None:
         """Forget it; harmless when it has come already."""
         ...
-
-
-class ClockJump(NamedTuple):
-    """A step of the wall clock that was noticed: it was set, or the machine was suspended."""
-
-    seconds: float
-    """How far the wall clock jumped."""
-
-    shift_seconds: float
-    """How far the team's clock moved with it: nothing for a clock that was set back."""
-
-    suspended_seconds: float
-    """How much of that time the machine was suspended, where the kernel can tell."""
 
 
 class Clock(Protocol):
@@ -108,8 +96,6 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     mode: RunMode
     prompt: str = ""
     images: tuple[PromptImage, ...] = ()
-    """The images of the prompt, for programs that take them."""
-
     idle: bool = False
     """Whether there is nothing to do yet: a prompt that costs may wait until there is."""
 
@@ -415,10 +401,7 @@ class SessionHandle(Protocol):
         ...
 
     async def send_prompt(self, text: str, images: Sequence[PromptImage] = ()) -> bool:
-        """Send a long-lived program one more prompt; false if it takes no more.
-
-        A program that takes no images finds their files named in the text.
-        """
+        """Send a long-lived program one more prompt; false if it takes no more."""
         ...
 
     async def withdraw_prompt(self, text: str) -> bool:
@@ -426,10 +409,7 @@ class SessionHandle(Protocol):
         ...
 
     async def adopt(self, runtime: "Runtime") -> bool:
-        """Take over what can change while it runs from a runtime with newer settings.
-
-        True if the session is now as if that runtime had started it.
-        """
+        """Take over what can change from newer settings; true if nothing else differs."""
         ...
 
 

@@ -10,8 +10,8 @@ session never go back.
 from abc import ABC, abstractmethod
 from datetime import datetime, timedelta
 
-from muster.engine.ports import ClockJump
 from muster.limits import CLOCK_STEP_SECONDS
+from muster.machines.kernel.clock import ClockJump
 
 
 class TeamClock(ABC):

@@ -1,4 +1,5 @@
-"""`muster agent add|edit|remove|rename`: agents of the settings file, without an editor.
+"""`muster agent add|edit|remove|rename`, `muster model` and `mode`: agents of the settings file,
+without an editor.
 
 With a server the edit goes through it, and holds at once. Without one the file alone is edited, and
 the next start takes it up.
@@ -31,7 +32,7 @@ from muster.errors import Invalid, MusterError
 from muster.reloading.editing import Edit, preview_edit, version_of, write_edit
 from muster.settings import writing
 from muster.settings.model import SETTINGS_FILE
-from muster.views.answers.settings import SettingsEdited
+from muster.views.answers.settings import ProgramChoice, SettingsEdited
 
 _LATER: Final = "muster is not running; the next `muster up` takes it up"
 
@@ -228,3 +229,51 @@ def rename(home: Path, as_json: bool, dry_run: bool, name: str, new: str) -> Non
         partial(writing.rename_agent, name=name, new=new),
     )
     _show(_carry_out(home, act, dry_run=dry_run), f"{clean(name)} is {clean(new)} now", as_json)
+
+
+@click.command()
+@home_option
+@json_option("Print the program's settings as JSON.")
+@click.argument("name")
+@click.argument("model", required=False)
+def model(home: Path, as_json: bool, name: str, model: str | None) -> None:
+    """Show or choose the model of an agent's program; "" is the program's default.
+
+    A running Claude Code takes another model over at once, other programs at their next session.
+    The choice is kept in muster.toml.
+    """
+    with server(home) as client:
+        found = client.ask(requests.program(name))
+        if model is not None:
+            found = client.ask(requests.choose_program(name, model=model))
+    _show_choice(found, "model", found.model, as_json)
+
+
+@click.command()
+@home_option
+@json_option("Print the program's settings as JSON.")
+@click.argument("name")
+@click.argument("mode", required=False)
+def mode(home: Path, as_json: bool, name: str, mode: str | None) -> None:
+    """Show or choose the permission mode of an agent's program.
+
+    Claude Code has default, acceptEdits, plan and dontAsk, and takes another one over at once;
+    other programs do at their next session. The choice is kept in muster.toml.
+    """
+    with server(home) as client:
+        found = client.ask(requests.program(name))
+        if mode is not None:
+            found = client.ask(requests.choose_program(name, mode=mode))
+    _show_choice(found, "mode", found.mode, as_json)
+
+
+def _show_choice(found: ProgramChoice, what: str, value: str | None, as_json: bool) -> None:
+    if as_json:
+        print_json(found)
+        return
+    if value is None:
+        said = f"the runtime {found.runtime} has no {what} to choose"
+    else:
+        said = f"{what} {value}" if value else f"the program's default {what}"
+    effect = f"; {found.effect}" if found.effect else ""
+    click.echo(clean(f"{found.name}: {said}{effect}"))

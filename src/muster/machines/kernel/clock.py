@@ -11,6 +11,7 @@ the machine was suspended, they move with it. There are two kinds:
 """
 
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -18,6 +19,19 @@ from muster.machines import events as e
 from muster.machines.events import Event
 from muster.machines.maps import put
 from muster.machines.state import Agent, Channel, HeldTurn, Session, Shutdown, Team
+
+
+class ClockJump(NamedTuple):
+    """A step of the wall clock that was noticed: it was set, or the machine was suspended."""
+
+    seconds: float
+    """How far the wall clock jumped."""
+
+    shift_seconds: float
+    """How far the team's clock moved with it: nothing for a clock that was set back."""
+
+    suspended_seconds: float
+    """How much of that time the machine was suspended, where the kernel can tell."""
 
 
 def clock_jumped(team: Team, event: Event, fact: e.ClockJumped) -> Team:

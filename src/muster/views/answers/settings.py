@@ -14,7 +14,7 @@ class AgentTable(View, frozen=True, kw_only=True):
     """Whether its session was started with other settings: these hold for its next one."""
 
 
-class AgentProgram(View, frozen=True, kw_only=True):
+class ProgramChoice(View, frozen=True, kw_only=True):
     """The model and the mode that an agent's program works with, as its settings say."""
 
     name: str

@@ -15,7 +15,7 @@ from muster.machines.ids import name_key
 from muster.settings import writing
 from muster.settings.agent_programs import PROGRAM_CHOICES, ProgramChoices
 from muster.settings.agents import AgentSettings
-from muster.views.answers.settings import AgentProgram
+from muster.views.answers.settings import ProgramChoice
 
 
 class ChooseProgramBody(StrictBody, frozen=True, kw_only=True):
@@ -26,16 +26,16 @@ class ChooseProgramBody(StrictBody, frozen=True, kw_only=True):
 
 
 @route("GET", "/api/settings/agents/{name}/program", may=OPERATOR)
-async def show_program(call: ApiCall, name: str) -> AgentProgram:
+async def show_program(call: ApiCall, name: str) -> ProgramChoice:
     """Show the model and the mode of an agent's program; none if muster.toml does not name it."""
     found = _find(call, name)
     if found is None:
-        return AgentProgram(name=call.agent(name).id, runtime="", model=None, mode=None)
+        return ProgramChoice(name=call.agent(name).id, runtime="", model=None, mode=None)
     return _shown(*found)
 
 
 @route("PATCH", "/api/settings/agents/{name}/program", may=OPERATOR)
-async def choose_program(call: ApiCall, name: str, body: ChooseProgramBody) -> AgentProgram:
+async def choose_program(call: ApiCall, name: str, body: ChooseProgramBody) -> ProgramChoice:
     """Choose the model or the mode of an agent's program, now and for later sessions."""
     name, settings = _table(call, name)
     wanted = dict(_wanted(name, settings, body))
@@ -59,9 +59,9 @@ def _wanted(
             yield key, value
 
 
-def _shown(name: str, settings: AgentSettings, effect: str = "") -> AgentProgram:
+def _shown(name: str, settings: AgentSettings, effect: str = "") -> ProgramChoice:
     chosen = PROGRAM_CHOICES.get(settings.runtime, ProgramChoices(""))
-    return AgentProgram(
+    return ProgramChoice(
         name=name,
         runtime=settings.runtime,
         model=_value(settings, chosen.model) if chosen.model else None,
