@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.asking import asker
 from tests.live import Server, live
 from tests.waits import until
-from tests.web.pages import PHONE, Watched, in_both_themes
+from tests.web.pages import PHONE, Watched, hard_to_use, in_both_themes
 
 SHOTS: Final = os.environ.get("MUSTER_SHOTS")
 
