@@ -65,6 +65,7 @@ from muster.notify.told import ToldNeeds
 from muster.reloading.live import LiveSettings, Load, SettingsSource
 from muster.reloading.roster import Roster, describer
 from muster.runtimes import catalog
+from muster.runtimes.claude.conversations import ClaudeConversations
 from muster.runtimes.process.orphans import session_tasks
 from muster.runtimes.programs import detect_programs
 from muster.sessions.environment import SessionEnvironment
@@ -290,8 +291,7 @@ async def run_team(
             async with background() as services:
                 attachments = _attachments(services, home, store, clock)
                 clocked = _clocked(dispatcher, clock, in_force, home, options.url)
-                watches = (live, presence, snapshots, reactor, requests.queue)
-                for each in (*clocked, *watches, *files):
+                for each in (*clocked, *files, live, presence, snapshots, reactor, requests.queue):
                     services.create_task(each.run())
                 yield Muster(
                     store=store,
@@ -310,6 +310,7 @@ async def run_team(
                     detect_programs=partial(detect_programs, (home or Path()).absolute().parent),
                     requests=requests,
                     workspaces=workspaces,
+                    conversations=ClaudeConversations(around.folder),
                     files=attachments,
                 )
         finally:

@@ -5,7 +5,7 @@ import msgspec
 from muster.attachments import AttachmentFolder
 from muster.delegation.requests import Requests
 from muster.durations import Durations
-from muster.engine.detected import DetectPrograms
+from muster.engine.detected import DetectPrograms, KeptConversations
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.feed import Feed
 from muster.engine.partials import Partials
@@ -74,6 +74,7 @@ class Muster:
         detect_programs: DetectPrograms,
         requests: Requests,
         workspaces: Workspaces,
+        conversations: KeptConversations,
         files: AttachmentFolder | None = None,
     ) -> None:
         """Hold what interfaces need: the write path, the feed, the store, the clock."""
@@ -99,6 +100,9 @@ class Muster:
         """How late the event loop takes its steps."""
 
         self.workspaces = workspaces
+        self.conversations = conversations
+        """Conversations of agents with their programs, which a session can resume."""
+
         self.files = files
         """Files of messages; none for a team without a home on disk."""
 

@@ -435,14 +435,19 @@ def test_doctor_looks_for_claude_code_where_its_runtime_does(tmp_path: Path) -> 
         '[agents.Ada]\nruntime = "claude"\n'
         '[agents.Bea]\nruntime = "claude"\nclaude.program = "./no-such-program"\n'
         '[agents.Cy]\nruntime = "claude"\nclaude.program = "./claude"\n'
+        '[agents.Di]\nruntime = "claude"\nclaude.program = "./claude"\nclaude.version = "9.9.9"\n'
+        '[agents.Ed]\nruntime = "claude"\nclaude.version = "9.9.9"\n'
     )
     (tmp_path / "claude").write_text("#!/bin/sh\necho '9.9.9 (Claude Code)'\n")
     (tmp_path / "claude").chmod(0o700)
     ran = muster("doctor", "--home", str(home), MUSTER_SERVER_PORT="0")
     assert ran.returncode == 1, ran.stderr
     found = dict(re.findall(r"agent (\w+) +(.+)", ran.stdout))
-    assert re.search(r"/claude [\d.]+ \(tested\)$", found["Ada"])
-    assert re.search(r"/claude 9\.9\.9; muster is tested with [\d.]+\.$", found["Cy"])
+    assert re.search(r"/claude [\d.]+ \(of the extra, tested\)$", found["Ada"])
+    own = r"/claude 9\.9\.9 \(your own\); muster is tested with [\d.]+\.$"
+    assert re.search(own, found["Cy"])
+    assert "(your own, pinned by claude.version)" in found["Di"]
+    assert re.search(r"version [\d.]+, and claude.version is 9\.9\.9", found["Ed"])
     assert found["Bea"].endswith("Install Claude Code, or set program to where it is.")
 
 

@@ -2043,6 +2043,9 @@ SUPERVISION = (
                 "test_model_and_mode_are_switched_in_the_running_session_and_kept",
                 "test_tools_are_among_the_logs",
             ],
+            "acceptance/claude/test_resuming.py": [
+                "test_an_earlier_conversation_is_listed_and_the_next_session_resumes_it",
+            ],
             "acceptance/claude/test_images.py": [
                 "test_an_image_of_a_person_is_an_image_for_the_model",
                 "test_what_is_no_image_is_refused_and_other_programs_say_that_they_take_none",

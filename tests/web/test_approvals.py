@@ -290,7 +290,13 @@ def test_costs_are_shown_only_where_there_is_usage(
     expect(card(page, "Ada").locator(".cost")).to_have_text("$0.2500")
     expect(card(page, "Bo").locator(".cost")).to_be_hidden()
     expect(total).to_have_text("$0.2500 used")
-    expect(total).to_have_attribute("title", "$0.2500, 1,000 tokens")
+    expect(total).to_have_attribute("title", re.compile(r"^\$0\.2500, 1,000 tokens;"))
+    total.click()
+    days = page.get_by_role("dialog", name="Costs by day (UTC)")
+    expect(days.locator("tbody td:not(:first-child)")).to_have_text(
+        ["Ada", "", "$0.2500, 1,000 tokens"]
+    )
+    page.keyboard.press("Escape")
     muster.spends("Ada", 1, 500)
     expect(total).to_have_text(re.compile(r"^\$1\.25 used · \$\d+\.\d\d/min$"))
     page.goto(f"{muster.server.url}/#/agent/Ada")

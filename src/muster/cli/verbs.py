@@ -80,6 +80,9 @@ VERBS: Final[Mapping[str, Verb]] = {
     "agents": Verb("look.agents", LOOK, "List agents: name, colour, soul, presence."),
     "soul": Verb("look.agents", LOOK, "Print an agent's soul: what it wrote at its registration."),
     "transcript": Verb("look.agents", LOOK, "Show the messages of an agent, sent and received."),
+    "sessions": Verb(
+        "look.sessions", ACT, "List the conversations of an agent with Claude Code; resume one."
+    ),
     "since": Verb("look.since", LOOK, "Tell what happened since you last looked."),
     "costs": Verb("look.costs", LOOK, "Show tokens and cost by agent, channel, day and model."),
     "log": Verb("look.log", LOOK, "Show events; --follow prints new ones."),

@@ -22,6 +22,7 @@ from muster.views.answers.agents import (
     Imported,
     NewToken,
     OutputPage,
+    PastConversations,
     PresenceView,
     RegisteredAgent,
     RunView,
@@ -336,6 +337,18 @@ def run(
     """Set the desired state: `continuous`, `pause`, `run_once` or `run_cleanup`."""
     body = given(desired=desired, now=now or None, note=note, ifGeneration=if_generation)
     return ApiRequest(method="PUT", path=api_path("agents", name, "run"), answer=RunView, body=body)
+
+
+def past_conversations(name: str) -> ApiRequest[PastConversations]:
+    """The conversations of an agent with its program."""
+    path = api_path("agents", name, "past-conversations")
+    return ApiRequest(method="GET", path=path, answer=PastConversations)
+
+
+def resume(name: str, conversation: str) -> ApiRequest[RunView]:
+    """Start the next session of an agent from one of its conversations."""
+    path = api_path("agents", name, "past-conversations", conversation, "resume")
+    return ApiRequest(method="POST", path=path, answer=RunView)
 
 
 def restart(name: str, *, now: bool = False, note: str | None = None) -> ApiRequest[RunView]:

@@ -1,8 +1,12 @@
-"""Programs for agents that are found on this machine: what a search answers."""
+"""Programs for agents on this machine, and conversations that can be resumed with them."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
 
 import msgspec
+
+from muster.machines.ids import SessionId
+from muster.machines.state import Agent
 
 
 class DetectedProgram(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,3 +35,23 @@ class DetectedProgram(msgspec.Struct, frozen=True, kw_only=True):
 
 DetectPrograms = Callable[[], Awaitable[Sequence[DetectedProgram]]]
 """Looks for programs for agents on this machine."""
+
+
+class KeptConversation(msgspec.Struct, frozen=True, kw_only=True):
+    """A conversation of an agent with its program that a session can resume."""
+
+    id: str
+    sessions: tuple[SessionId, ...]
+    """The sessions that it went on in, the first one first."""
+
+
+class KeptConversations(Protocol):
+    """The conversations of agents with their programs."""
+
+    async def of(self, agent: Agent) -> Sequence[KeptConversation]:
+        """Those of an agent, the newest first; none where its program keeps none."""
+        ...
+
+    async def choose(self, agent: Agent, conversation: str) -> bool:
+        """Let the next session of an agent resume this one; false if there is none such."""
+        ...

@@ -52,7 +52,7 @@ from muster.http.routes import (
 )
 from muster.http.routes.content import exports, files, memory, search
 from muster.http.routes.operator import programs, settings
-from muster.http.routes.people import approvals, by_hand, needs, since, workspaces
+from muster.http.routes.people import approvals, by_hand, needs, resuming, since, workspaces
 from muster.http.routing import Answer, ApiCall, Route, routes_in
 from muster.http.signing_in import routes as sign_in_routes
 from muster.http.signing_in.browser_sessions import BrowserSessions
@@ -92,7 +92,7 @@ def _plain_routes() -> Iterator[Route]:
         mcp,
     )
     showing = (static, state, costs, history, markdown, metrics, why, events, workspaces)
-    people = (approvals, by_hand, needs, since, tokens)
+    people = (approvals, by_hand, needs, resuming, since, tokens)
     acting = (agents, settings, programs, identity, memory, importing, runs, *people)
     for module in (health, sign_in_routes, *acting, *talking, *showing):
         yield from routes_in(module)

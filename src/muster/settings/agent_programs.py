@@ -62,6 +62,9 @@ class ClaudeSettings(ApprovalSettings, frozen=True, kw_only=True):
     program: Annotated[
         str, Rule("Path of another Claude Code program than the one in the extra.")
     ] = ""
+    version: Annotated[
+        str, Rule("Version that the program must have, such as 2.1.325; empty means any.")
+    ] = ""
 
 
 class AcpSettings(ApprovalSettings, frozen=True, kw_only=True):

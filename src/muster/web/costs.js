@@ -14,6 +14,7 @@ class Costs {
   team = null; // null until loaded
   rate = 0; // dollars a minute, of all agents
   today = 0;
+  days = []; // by day, agent and model, the newest first
   #rates = new Map();
   #conversations = new Map();
 
@@ -49,6 +50,7 @@ class Costs {
     this.team = found.team;
     this.rate = found.usdPerMinute;
     this.today = found.todayUsd;
+    this.days = found.days;
     this.#rates = new Map([
       ...found.agents.map(({ seat, usdPerMinute }) => [seat, usdPerMinute]),
       ...found.channels.map(({ channel, usdPerMinute }) => [channel, usdPerMinute]),

@@ -33,7 +33,7 @@ from muster.http.server import listen
 from muster.machines.kernel.invariants import violations
 from muster.runtimes.acp.presets import PRESETS, preset_of
 from muster.runtimes.claude.program import TESTED as CLAUDE_TESTED
-from muster.runtimes.claude.program import installed_program, program_version
+from muster.runtimes.claude.program import installed_program, other_version, program_version
 from muster.runtimes.codex.runtime import ENFORCEMENT, INSTALL, TESTED, codex_program
 from muster.runtimes.command import limits_of
 from muster.runtimes.once.presets import ONCE, run_once
@@ -300,11 +300,17 @@ def _claude(subject: str, agent: AgentSettings, home: Path) -> Finding:
         program = installed_program(agent.claude, home.absolute().parent)
     except MusterError as missing:
         return Finding(Level.FIX, subject, str(missing))
+    wrong = other_version(agent.claude, program)
+    if wrong:
+        return Finding(Level.FIX, subject, f"{program}: {wrong}. No session starts with it.")
     version = program_version(program)
+    whose = "your own" if agent.claude.program else "of the extra"
+    pinned = ", pinned by claude.version" if agent.claude.version else ""
     if version == CLAUDE_TESTED:
-        return Finding(Level.OK, subject, f"{program} {version} (tested)")
+        return Finding(Level.OK, subject, f"{program} {version} ({whose}, tested{pinned})")
     told = version or "does not say its version"
-    return Finding(Level.WARN, subject, f"{program} {told}; muster is tested with {CLAUDE_TESTED}.")
+    found = f"{program} {told} ({whose}{pinned}); muster is tested with {CLAUDE_TESTED}."
+    return Finding(Level.WARN, subject, found)
 
 
 def _acp(subject: str, name: str, agent: AgentSettings, folder: Path) -> Finding:

@@ -45,19 +45,24 @@ def remember(folder: Path | None, memory: Memory) -> None:
     """Keep it, whole or not at all. A session does not suffer if that fails."""
     if folder is None:
         return
-    new = folder / f".{FILE}.new"
     counted = (memory.counted.now, memory.counted.kept)
     lines = [memory.conversation.encode(), *map(msgspec.json.encode, counted), b""]
+    write_whole(folder / FILE, b"\n".join(lines))
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file of an agent's folder atomically. A failure is logged."""
+    new = path.with_name(f".{path.name}.new")
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with os.fdopen(file, "wb") as opened:
-            opened.write(b"\n".join(lines))
-        new.replace(folder / FILE)
+            opened.write(content)
+        new.replace(path)
     except OSError as error:
         log.warning(
             "cannot write %s: %s. The conversation cannot be resumed after this session",
-            folder / FILE,
+            path,
             error.strerror,
-            extra={"action": "conversation_not_kept", "path": str(folder / FILE)},
+            extra={"action": "conversation_not_kept", "path": str(path)},
         )

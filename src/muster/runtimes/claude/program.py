@@ -93,6 +93,16 @@ def program_version(program: Path) -> str:
     return ran.stdout.decode("utf-8", "replace").partition(" ")[0].strip()
 
 
+def other_version(settings: ClaudeSettings, program: Path) -> str:
+    """The complaint about a program with another version than the settings want; else empty."""
+    if not settings.version:
+        return ""
+    found = program_version(program)
+    if found == settings.version:
+        return ""
+    return f"it has the version {found or 'unknown'}, and claude.version is {settings.version}"
+
+
 def plugin(launch: Launch) -> Path:
     """The plugin that comes with muster, whose hooks keep policy and record: a copy of the agent's
     own, which names the Python that muster runs on."""

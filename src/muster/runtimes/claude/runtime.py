@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from muster.engine.importing import imported
 from muster.engine.ports import Launch, Leftover, SessionHandle, SessionListener
 from muster.errors import CannotStart, MissingExtra
+from muster.runtimes.claude.conversations import chosen, forget_choice
 from muster.runtimes.claude.memory import Memory, recall
 from muster.runtimes.command import CommandRuntime
 from muster.settings.agents import AgentSettings
@@ -69,7 +70,10 @@ class ClaudeRuntime:
         """
         starting = await self._starting()
         launch = replace(launch, guarded=(*self._guarded, *launch.guarded))
-        memory = recall(launch.folder) if self._settings.claude.resume else Memory()
+        memory = chosen(launch.folder) or (
+            recall(launch.folder) if self._settings.claude.resume else Memory()
+        )
+        forget_choice(launch.folder)
         if memory.conversation:
             try:
                 return await starting.start(self._settings, self._base, launch, listener, memory)

@@ -32,6 +32,7 @@ from muster.limits import (
 )
 from muster.machines.vocabulary import Outcome, Taken, Urgency
 from muster.runtimes.claude.commands import MODEL, SlashCommand, slash_command
+from muster.runtimes.claude.conversations import keep
 from muster.runtimes.claude.memory import Memory, remember
 from muster.runtimes.claude.reading import MessageReader
 from muster.runtimes.claude.runtime import ClaudeRuntime
@@ -355,6 +356,7 @@ class ClaudeSession(ProcessSession):
         if memory.conversation and memory != self._memory:
             self._memory = memory
             remember(self._folder, memory)
+            keep(self._folder, memory, self._session)
 
     def _settle(self) -> None:
         """Do what was waiting for what it has just said."""

@@ -19,6 +19,7 @@ from muster.runtimes.claude.program import (
     arguments,
     environment,
     find_program,
+    other_version,
     plugin,
     system_prompt,
 )
@@ -43,6 +44,8 @@ from muster.settings.agent_programs import ClaudeSettings
 from muster.settings.agents import AgentSettings
 from muster.settings.env_file import EnvFileError
 
+OTHER_VERSION: Final = "Install that version and name it in claude.program, or change the setting."
+
 INHERIT: Final = "inherit"
 """The model of an agent file that leaves the choice to its caller."""
 
@@ -54,6 +57,9 @@ async def start(
     claude = _for_launch(settings.claude, launch)
     cwd = working_directory(settings, base, launch)
     program = find_program(claude, base)
+    wrong = await asyncio.to_thread(other_version, claude, program)
+    if wrong:
+        raise CannotStart(program=str(program), cwd=str(cwd), why=wrong, remedy=OTHER_VERSION)
     try:
         agents = _agents(base / claude.agents) if claude.agents else None
         argv = [

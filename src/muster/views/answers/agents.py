@@ -536,3 +536,25 @@ class PresenceView(View, frozen=True, kw_only=True):
 
     turns: dict[ChannelId, int]
     """The turns that it holds, with their epochs."""
+
+
+class PastConversation(UsageView, frozen=True, kw_only=True):
+    """A conversation of an agent with its program, and what it has cost."""
+
+    id: str
+    began: datetime
+    ended: datetime | None
+    """The end of its last session; null while that lives."""
+
+    sessions: int
+    """How many sessions it went on in."""
+
+    first_words: str
+    """The first message in it, shortened."""
+
+
+class PastConversations(View, frozen=True, kw_only=True):
+    """The conversations of an agent, the newest first."""
+
+    agent: str
+    conversations: tuple[PastConversation, ...]

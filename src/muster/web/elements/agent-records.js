@@ -2,6 +2,7 @@
 
 import { get, path, post } from "../api.js";
 import { timeOfDay } from "../clock.js";
+import { spentInFull } from "../costs.js";
 import { errorLine, h, pushButton, show } from "../dom.js";
 
 const PAGES = 5;
@@ -107,6 +108,40 @@ export const why = (agent) =>
     );
     if (!accounts.length)
       element.replaceChildren(h("p", { class: "muted", text: "No events about this agent yet." }));
+  });
+
+/** Conversations with the agent's program, each with a button that resumes it in the next session. */
+export const conversations = (agent) =>
+  later(async (element) => {
+    const place = path`/api/agents/${agent.id}/past-conversations`;
+    const found = await get(place);
+    const error = errorLine();
+    const resume = (id) =>
+      post(`${place}/${encodeURIComponent(id)}/resume`).then(
+        () => show(error, "Its next session resumes this conversation."),
+        ({ message }) => show(error, message),
+      );
+    element.replaceChildren(
+      error,
+      ...found.conversations.map((each) =>
+        h(
+          "section",
+          {},
+          h("p", { text: each.firstWords || each.id }),
+          h(
+            "p",
+            { class: "muted" },
+            [new Date(each.ended ?? each.began).toLocaleString(), spentInFull(each)]
+              .filter(Boolean)
+              .join(" · "),
+            " ",
+            pushButton("Resume", () => resume(each.id), { data: { acts: "" } }),
+          ),
+        ),
+      ),
+    );
+    if (!found.conversations.length)
+      element.append(h("p", { class: "muted", text: "No conversation that can be resumed yet." }));
   });
 
 // ── transcripts ────────────────────────────────────────────────────────────────────────────────

@@ -1,12 +1,13 @@
 // The model and the mode of an agent's program, to switch while it runs.
 
 import { get, patch, path } from "../api.js";
-import { h } from "../dom.js";
+import { h, setText } from "../dom.js";
 import { Part } from "../part.js";
 import { store } from "../store.js";
 
 class ProgramChoice extends Part {
   start() {
+    this.told = h("span", { role: "status" });
     this.listen((events) => events.some(({ type }) => type === "settings_applied") && this.#ask());
     this.#ask();
   }
@@ -17,14 +18,14 @@ class ProgramChoice extends Part {
     const place = path`/api/settings/agents/${agent.id}/program`;
     (body ? patch(place, body) : get(place)).then(
       (found) => this.#paint(found),
-      ({ message }) => this.#tell(message),
+      ({ message }) => setText(this.told, message),
     );
   }
 
   #paint({ model, mode, modes, effect }) {
     const fields = [this.#field("Model", "model", model, []), this.#field("Mode", "mode", mode, modes)];
-    this.replaceChildren(...fields.filter(Boolean));
-    this.#tell(effect);
+    this.replaceChildren(...fields.filter(Boolean), this.told);
+    if (effect) setText(this.told, effect); // it stays when the event of the change has come, too
   }
 
   #field(label, key, value, choices) {
@@ -36,11 +37,6 @@ class ProgramChoice extends Part {
       ...options,
     );
     return h("label", {}, `${label} `, input);
-  }
-
-  #tell(text) {
-    this.querySelector("span")?.remove();
-    this.append(h("span", { role: "status", text }));
   }
 }
 

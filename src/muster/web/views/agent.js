@@ -21,7 +21,7 @@ import { dollars, spentInFull } from "../costs.js";
 import { h, pushButton, setAttribute, setHidden, setText } from "../dom.js";
 import { showAgentSettings } from "../elements/agent-dialog.js";
 import { face } from "../elements/agent-face.js";
-import { soul, transcript, wakePayload, why } from "../elements/agent-records.js";
+import { conversations, soul, transcript, wakePayload, why } from "../elements/agent-records.js";
 import { copyLine } from "../elements/copy-line.js";
 import { Part } from "../part.js";
 import { go, link } from "../router.js";
@@ -130,6 +130,7 @@ class AgentView extends Part {
       { name: "Notes", make: () => part("agent-notes", agent) },
       { name: "Wake payload", make: () => wakePayload(agent) },
       { name: "Transcript", make: () => transcript(agent) },
+      ...(store.reader ? [] : [{ name: "Resume", make: () => conversations(agent) }]),
       { name: "Why", make: () => why(agent) },
     ];
     this.tabs = tabs;

@@ -13,6 +13,7 @@ import { post } from "../api.js";
 import { costs, dollars, perMinute, spent, spentInFull } from "../costs.js";
 import { errorLine, h, keyed, pushButton, setAttribute, setHidden, setText, show } from "../dom.js";
 import { addButton } from "../elements/agent-dialog.js";
+import { openDialog } from "../elements/help.js";
 import { Part } from "../part.js";
 import { GROUPS, groupNow, matches, Places, SORTS } from "../roster.js";
 import { go, link } from "../router.js";
@@ -27,7 +28,7 @@ const STEPS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], Arrow
 class TeamView extends Part {
   start() {
     this.counts = h("p", { class: "counts" });
-    this.cost = h("p", { class: "cost muted", hidden: true });
+    this.cost = pushButton("", showDays, { class: "cost quiet", hidden: true });
     this.grid = h("div", { class: "grid nine" });
     this.roster = h("div", { class: "roster" });
     this.places = new Places();
@@ -176,7 +177,7 @@ class TeamView extends Part {
       perMinute(costs.rate),
     ];
     setText(this.cost, parts.filter(Boolean).join(" · "));
-    setAttribute(this.cost, "title", spentInFull(costs.team));
+    setAttribute(this.cost, "title", `${spentInFull(costs.team)}; press for days, agents and models`);
     setHidden(this.cost, !spent(costs.team));
   }
 
@@ -307,6 +308,18 @@ function nearest(from, cards, [dx, dy]) {
 function middle(card) {
   const { left, top, width, height } = card.getBoundingClientRect();
   return [left + width / 2, top + height / 2];
+}
+
+/** What each day cost, by agent and model. */
+function showDays() {
+  const cells = (tag, texts) => h("tr", {}, ...texts.map((text) => h(tag, { text })));
+  const rows = costs.days.map((each) =>
+    cells("td", [each.day, each.agent || "without a seat", each.model, spentInFull(each)]),
+  );
+  openDialog(
+    "Costs by day (UTC)",
+    h("table", {}, h("thead", {}, cells("th", ["Day", "Agent", "Model", "Used"])), h("tbody", {}, rows)),
+  );
 }
 
 customElements.define("team-view", TeamView);
