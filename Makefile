@@ -37,7 +37,7 @@ export CHROMIUM
 SYSTEMD_ANALYZE := /usr/bin/systemd-analyze
 
 .DEFAULT_GOAL := help
-.PHONY: help up agents frameworks claude-next test test-quick screenshots lint format types check bench bench-peers night dist changelog clean
+.PHONY: help up agents frameworks claude-next claude-again test test-quick screenshots lint format types check bench bench-peers night dist changelog clean
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' Makefile | expand -t 14
@@ -85,6 +85,19 @@ claude-next: $(VENV)/.installed-test  ## test with another SDK of Claude Code, i
 	$(CLAUDE_NEXT)/bin/python -m pip install --quiet --upgrade claude-agent-sdk$(if $(SDK),==$(SDK))
 	$(CLAUDE_NEXT)/bin/python -m pytest -q $(TESTS_CLAUDE) $(ARGS)
 
+# The runs stop at the first failure. With PYTHON=python3.13 they use another Python, in a folder of its own.
+COUNT ?= 20
+CLAUDE_AGAIN := .venv-claude-$(notdir $(PYTHON))
+
+claude-again: $(VENV)/.installed-test  ## test with Claude Code again and again (COUNT=20 PYTHON=python3.13), on a quiet machine
+	$(PYTHON) -m venv --clear $(CLAUDE_AGAIN)
+	$(CLAUDE_AGAIN)/bin/$(INSTALL) hatchling
+	$(CLAUDE_AGAIN)/bin/$(INSTALL) --no-build-isolation --editable '.[test]'
+	for run in $$(seq $(COUNT)); do \
+	  echo "run $$run of $(COUNT)"; \
+	  $(CLAUDE_AGAIN)/bin/python -m pytest -q -x -n $(CORES) $(TESTS_CLAUDE) tests/stress/test_claude_crowd.py $(ARGS) || exit 1; \
+	done
+
 agents: $(AGENTS)/.installed  ## install Codex, Gemini CLI, opencode and Qwen Code for their tests
 
 frameworks: $(FRAMEWORKS)/.installed  ## install LangGraph, OpenAI Agents, PydanticAI and AutoGen for their tests
@@ -122,6 +135,7 @@ night: $(VENV)/.installed-test  ## the long runs, some three hours: simulated li
 	$(BIN)/python -m tests.stress.run_cycles --seed $(SEED) --cycles 2000
 	$(BIN)/python -m tests.stress.state_file_race --seed $(SEED) --seconds 1800
 	$(BIN)/python -m tests.stress.paused --seed $(SEED) --trials 10000 --agents 100
+	$(BIN)/python -m tests.stress.claude_crowd --agents 8 --kills 2
 
 dist: $(VENV)/.installed-release  ## build sdist and wheel, install the wheel elsewhere and run the demo from it
 	rm -rf dist
