@@ -67,7 +67,7 @@ def test_no_way_leads_to_tcp_or_to_a_daemon_without_a_network(
 def test_every_way_is_open_with_a_network_and_unconfined(
     way: str, plan: Path, port: str, tmp_path: Path
 ) -> None:
-    allowed = written(tmp_path, ConfinePolicy(network=True))
+    allowed = written(tmp_path, ConfinePolicy(network=True, sockets=True))
     plain = subprocess.run(
         script(TCP[way], port)[1:],
         timeout=WAIT_SECONDS,
@@ -80,7 +80,8 @@ def test_every_way_is_open_with_a_network_and_unconfined(
     assert plain.returncode == 0, plain.stderr
     for launcher in LAUNCHERS:
         assert launch(launcher, allowed, *script(TCP[way], port)).stderr == ""
-        assert launch(launcher, plan, "--network", *script(TCP[way], port)).stderr == ""
+        open_line = ("--network", "--sockets", *script(TCP[way], port))
+        assert launch(launcher, plan, *open_line).stderr == ""
 
 
 @pytest.mark.parametrize("way", LOCAL)
@@ -88,3 +89,47 @@ def test_pairs_of_sockets_and_udp_stay_without_a_network(way: str, plan: Path, p
     for launcher in LAUNCHERS:
         ran = launch(launcher, plan, *script(LOCAL[way], port))
         assert (ran.returncode, ran.stderr) == (0, "")
+
+
+# ── a network without daemons ─────────────────────────────────────────────────────────────────────
+
+TCP_FREE: Final = ("listen without an address", "a pair", "netlink", "UDP", "a name", "a loop")
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[str]:
+    """A daemon that listens on a path which the command may write, and greets."""
+    path = tmp_path / "daemon.sock"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        yield str(path)
+
+
+def reach(launcher: str, plan: Path, daemon: str, *options: str) -> str:
+    code = "import socket, sys\ns = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])"
+    line = (*options, "--", sys.executable, "-I", "-S", "-c", code, daemon)
+    return launch(launcher, plan, *line).stderr
+
+
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_a_network_leads_to_no_daemon_unless_the_policy_has_sockets(
+    launcher: str, daemon: str, tmp_path: Path, port: str
+) -> None:
+    plan = written(tmp_path, ConfinePolicy((str(tmp_path),), network=True))
+    assert "PermissionError: [Errno 13]" in reach(launcher, plan, daemon)
+    assert reach(launcher, plan, daemon, "--sockets") == ""
+    for way in ("connect", *TCP_FREE):
+        ran = launch(launcher, plan, *script((TCP | LOCAL)[way], port))
+        assert ran.returncode == 0, ran.stderr
+    allowed = written(tmp_path, ConfinePolicy(network=True, sockets=True))
+    assert reach(launcher, allowed, daemon) == ""
+
+
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_a_line_with_a_network_reaches_daemons_only_if_it_is_told_to(
+    launcher: str, daemon: str, plan: Path
+) -> None:
+    assert "PermissionError: [Errno 13]" in reach(launcher, plan, daemon, "--network")
+    assert "PermissionError: [Errno 13]" in reach(launcher, plan, daemon, "--sockets")
+    assert reach(launcher, plan, daemon, "--network", "--sockets") == ""

@@ -411,3 +411,23 @@ def test_a_judge_loads_next_to_nothing() -> None:
         check=True,
     )
     assert ran.stdout.split() == ["__future__"]
+
+
+@pytest.mark.parametrize(
+    ("command", "network", "sockets"),
+    [
+        ("ls -la", False, False),
+        ("curl -s https://example.org", True, False),
+        ("pip list && npm ls", True, False),
+        ("docker ps", True, True),
+        ("curl -s https://example.org | head; systemctl status x", True, True),
+        ("git ls-remote origin", True, True),
+        ("git log -1", False, False),
+    ],
+)
+def test_a_line_gets_a_network_and_daemons_only_if_its_programs_need_them(
+    command: str, network: bool, sockets: bool
+) -> None:
+    grants = judge("MAIN", "Bash", {"command": command}, cwd="/").grants
+    assert grants is not None
+    assert (grants.network, grants.sockets) == (network, sockets)

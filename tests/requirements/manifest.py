@@ -2888,6 +2888,7 @@ PERMISSIONS = (
             ],
             "runtimes/process/test_confined.py": [
                 "test_a_session_confined_to_its_outputs_writes_nothing_else",
+                "test_a_confined_session_reaches_a_daemon_only_if_its_settings_say_so",
                 "test_a_session_confined_to_its_worktree_writes_there_and_not_in_the_home",
                 "test_a_machine_that_cannot_confine_runs_the_program_and_says_why",
             ],

@@ -6,7 +6,8 @@ the machine itself, which a command of root could make (its clock, its name, its
 reboot), changes of the limits and priorities of other programs, and typing into their terminal. A
 program for another architecture gets no system call at all.
 
-A second filter refuses sockets with EACCES, for a command without a network.
+A second filter refuses sockets with EACCES, for a command without a network; a third one refuses
+Unix sockets, for a command that may reach the network but no daemon of this machine.
 """
 
 from __future__ import annotations
@@ -71,6 +72,7 @@ _PRIORITIES = {"x86_64": ((141, 0), (251, 1)), "aarch64": ((140, 0), (30, 1))}
 """setpriority and ioprio_set, each with the value that means one process, not a group or a user."""
 
 _SOCKET = {"x86_64": 41, "aarch64": 198}
+_UNIX = 1  # AF_UNIX
 _NETLINK = 16  # AF_NETLINK
 _INTERNET = (2, 10)  # AF_INET, AF_INET6
 _TYPE_MASK, _DATAGRAM = 0xF, 2
@@ -127,6 +129,24 @@ def offline(machine: str) -> bytes:
     for family in _INTERNET:
         block.allow_if(family)
     block.refuse()
+    rules = CallRules(_EACCES)
+    rules.load(NUMBER_AT)
+    rules.when(_SOCKET[machine], block)
+    rules.allow()
+    return rules.data
+
+
+def apart(machine: str) -> bytes:
+    """The further filter for a command that reaches no daemon; empty for another architecture.
+
+    A filter sees no path, so it refuses every Unix socket, also one in a folder that the command
+    may write. A pair of sockets is made by another call.
+    """
+    if machine not in _AUDIT:
+        return b""
+    block = CallRules(_EACCES)
+    block.load(argument_at(0))
+    block.refuse_if(_UNIX)
     rules = CallRules(_EACCES)
     rules.load(NUMBER_AT)
     rules.when(_SOCKET[machine], block)

@@ -1,6 +1,7 @@
 # The launcher in Perl: confines itself by a plan, then becomes the command.
 #
-#     perl launch.pl PLAN [--network] [--file PATH] [--folder PATH] [--parent PATH]... -- COMMAND...
+#     perl launch.pl PLAN [--network] [--sockets] [--file PATH] [--folder PATH] [--parent PATH]...
+#         -- COMMAND...
 #
 # The same as launch.py, in a tenth of its time: it loads no module. Every failure ends it with a
 # message and exit code 126: a command never runs unconfined.
@@ -21,25 +22,26 @@ sub call {
 my $path = shift @ARGV;
 open(my $file, '<', $path) or fail("the plan cannot be read: $!");
 my (%number, @allow, @device, %filter);
-<$file> =~ /^muster-confine 2 / or fail('the plan cannot be read');
+<$file> =~ /^muster-confine 3 / or fail('the plan cannot be read');
 while (<$file>) {
     chomp;
     my ($word, @rest) = split / /;
     if ($word eq 'allow') { push @allow, [$rest[0] + 0, text($rest[1]), $O_PATH] }
     elsif ($word eq 'device') { push @device, [$rest[0] + 0, text($rest[1])] }
     elsif ($word eq 'set') { $ENV{text($rest[0])} = text($rest[1]) }
-    elsif ($word =~ /^(filter|offline)$/) { $filter{$word} = pack 'H*', $rest[0] // '' }
+    elsif ($word =~ /^(filter|offline|apart)$/) { $filter{$word} = pack 'H*', $rest[0] // '' }
     else { $number{$word} = [map { $_ + 0 } @rest] }
 }
 close $file;
 if ($path =~ m{^/proc/self/fd/(\d+)$}) { open(my $inherited, '<&=', $1); close $inherited }
-keys %filter == 2 && $number{calls} && $number{handle} && $number{size}
+keys %filter == 3 && $number{calls} && $number{handle} && $number{size}
     or fail('the plan is incomplete');
 
-my $network = 0;
+my ($network, $sockets) = (0, 0);
 while (@ARGV && $ARGV[0] ne '--') {
     my $option = shift @ARGV;
     if ($option eq '--network') { $network = 1 }
+    elsif ($option eq '--sockets') { $sockets = 1 }
     elsif ($option =~ /^--(folder|parent)$/ && @ARGV) {
         push @allow, [$number{$1}[0], shift @ARGV, $O_PATH];
     }
@@ -71,7 +73,7 @@ for (@device) {
 }
 call('no new privileges', $prctl, 38, 1, 0, 0, 0);
 call('Landlock', $restrict, $rules, 0);
-for ($network ? 'filter' : ('filter', 'offline')) {
+for ('filter', $network ? () : 'offline', $sockets ? () : 'apart') {
     next unless length $filter{$_};
     my $code = pack 'Sx6P', length($filter{$_}) / 8, $filter{$_};
     call('seccomp', $seccomp, 1, 0, $code);

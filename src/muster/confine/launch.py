@@ -1,7 +1,7 @@
 """The launcher in Python: confines itself by a plan, then becomes the command.
 
-    python -I -S launch.py PLAN [--network] [--file PATH] [--folder PATH] [--parent PATH]...
-        -- COMMAND...
+    python -I -S launch.py PLAN [--network] [--sockets] [--file PATH] [--folder PATH]
+        [--parent PATH]... -- COMMAND...
 
 `launch.pl` does the same and starts faster; where there is no Perl, this one runs, at the cost of
 an interpreter. It uses the parts that `ctypes` is made of, because `ctypes` itself takes longer to
@@ -59,7 +59,7 @@ class LaunchPlan:
         self.variables: list[tuple[bytes, bytes]] = []
         self.filters: dict[str, bytes] = {}
         first, *steps = text.splitlines() or [""]
-        if not first.startswith("muster-confine 2 "):
+        if not first.startswith("muster-confine 3 "):
             raise ValueError("it is not a plan")
         for line in steps:
             word, *rest = line.split(" ")
@@ -68,13 +68,13 @@ class LaunchPlan:
                 (self.paths if word == "allow" else self.devices).append(found)
             elif word == "set":
                 self.variables.append((_text(rest[0]), _text(rest[1])))
-            elif word in ("filter", "offline"):
+            elif word in ("filter", "offline", "apart"):
                 self.filters[word] = bytes.fromhex(rest[0])
             else:
                 self.numbers[word] = [int(each) for each in rest]
         if not {"calls", "size", "handle", "file", "folder", "parent"} <= set(self.numbers):
             raise ValueError("it is incomplete")
-        if len(self.filters) != 2:
+        if len(self.filters) != 3:
             raise ValueError("it is incomplete")
 
 
@@ -96,7 +96,9 @@ def attempt(*arguments: "int | bytes | None") -> int:
     return int(syscall(*wide))
 
 
-def confine(plan: LaunchPlan, extra: "dict[bytes, list[bytes]]", *, network: bool) -> None:
+def confine(
+    plan: LaunchPlan, extra: "dict[bytes, list[bytes]]", *, network: bool, sockets: bool
+) -> None:
     """Restrict this process, and every program that it becomes."""
     prctl, seccomp, create, add, restrict = plan.numbers["calls"]
     handled, ports, scopes = plan.numbers["handle"]
@@ -122,9 +124,8 @@ def confine(plan: LaunchPlan, extra: "dict[bytes, list[bytes]]", *, network: boo
         attempt(add, rules, _PATH_BENEATH, _rule(rights, place), 0)  # a pipe needs no rule
     call("no new privileges", prctl, _NO_NEW_PRIVILEGES, 1, 0, 0, 0)
     call("Landlock", restrict, rules, 0)
-    for word in ("filter",) if network else ("filter", "offline"):
-        given = plan.filters[word]
-        if not given:
+    for word, given in plan.filters.items():
+        if not given or (word == "offline" and network) or (word == "apart" and sockets):
             continue
         head = (len(given) // 8).to_bytes(8, sys.byteorder)
         code = _Text(given)  # what it holds is the address of the filter
@@ -158,11 +159,13 @@ def main(arguments: "list[str]") -> "NoReturn":
     if inherited.isdigit():
         os.close(int(inherited))
     extra: dict[bytes, list[bytes]] = {b"--file": [], b"--folder": [], b"--parent": []}
-    network = False
+    network = sockets = False
     while given and given[0] != b"--":
         option = given.pop(0)
         if option == b"--network":
             network = True
+        elif option == b"--sockets":
+            sockets = True
         elif option in extra and given:
             extra[option].append(given.pop(0))
         else:
@@ -170,7 +173,7 @@ def main(arguments: "list[str]") -> "NoReturn":
     command = given[1:]
     if not command:
         fail("there is no command")
-    confine(plan, extra, network=network)
+    confine(plan, extra, network=network, sockets=sockets)
     environment = {**os.environb, **dict(plan.variables)}
     for ignored in (_signal.SIGPIPE, _signal.SIGXFSZ):
         _signal.signal(ignored, _signal.SIG_DFL)  # Python ignores them, and a command inherits that

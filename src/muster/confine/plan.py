@@ -15,7 +15,7 @@ from muster.confine import kernel
 from muster.confine.kernel import Support
 from muster.confine.policy import ConfineError, ConfinePolicy
 
-VERSION = 2
+VERSION = 3
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/stdout", "/dev/stderr")
 """Devices that every command may write."""
@@ -54,6 +54,7 @@ def plan_of(policy: ConfinePolicy, support: Support) -> str:
     code = seccomp.program(machine, metadata=policy.metadata, truncate=abi >= 3)
     lines.append(f"filter {code.hex()}")
     lines.append(f"offline {'' if policy.network else seccomp.offline(machine).hex()}")
+    lines.append(f"apart {'' if policy.sockets else seccomp.apart(machine).hex()}")
     return "\n".join(lines) + "\n"
 
 

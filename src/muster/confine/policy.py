@@ -2,7 +2,8 @@
 
 A policy is a JSON file:
 
-    {"write": ["/srv/app/outputs"], "network": false, "metadata": false, "environment": {}}
+    {"write": ["/srv/app/outputs"], "network": false, "sockets": false, "metadata": false,
+     "environment": {}}
 
 The command reads everything. It writes the folders and files in `write`, which must exist, and a
 few devices such as `/dev/null`.
@@ -15,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-FIELDS = ("write", "network", "metadata", "environment")
+FIELDS = ("write", "network", "sockets", "metadata", "environment")
 
 PATHS_MAX = 1000
 """Paths of one policy: the kernel keeps a rule for each."""
@@ -28,13 +29,14 @@ class ConfineError(ValueError):
 class ConfinePolicy:
     """The rights of a confined command."""
 
-    __slots__ = ("environment", "metadata", "network", "write")
+    __slots__ = ("environment", "metadata", "network", "sockets", "write")
 
     def __init__(
         self,
         write: tuple[str, ...] = (),
         *,
         network: bool = False,
+        sockets: bool = False,
         metadata: bool = False,
         environment: Mapping[str, str] | None = None,
     ) -> None:
@@ -42,6 +44,8 @@ class ConfinePolicy:
         """Folders and files that may be written."""
         self.network = network
         """Whether sockets other than local ones and those of UDP may be made."""
+        self.sockets = sockets
+        """Whether, with a network, Unix sockets may be made too, which reach daemons."""
         self.metadata = metadata
         """Whether modes, owners, times and attributes of all files may be changed."""
         self.environment = dict(environment or {})
@@ -67,6 +71,7 @@ def parse(text: str) -> ConfinePolicy:
     return ConfinePolicy(
         _paths(table.get("write", [])),
         network=_flag(table, "network"),
+        sockets=_flag(table, "sockets"),
         metadata=_flag(table, "metadata"),
         environment=_variables(table.get("environment", {})),
     )

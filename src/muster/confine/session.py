@@ -39,7 +39,13 @@ class LineConfinement:
         self._bubblewrap = bubblewrap
 
     def wrapped(
-        self, line: str, *, files: Sequence[str], folders: Sequence[str], network: bool
+        self,
+        line: str,
+        *,
+        files: Sequence[str],
+        folders: Sequence[str],
+        network: bool,
+        sockets: bool = False,
     ) -> str:
         """The line that runs a line confined."""
         outputs = newest_outputs(self._root)
@@ -49,6 +55,7 @@ class LineConfinement:
         else:
             command = [*launcher(), f"{self._root}/{FOLDER}/{PLAN}"]
             command += ["--network"] if network else []
+            command += ["--sockets"] if sockets else []
             for option, paths in (("folder", outputs), ("parent", folders), ("file", files)):
                 for path in paths:
                     command += [f"--{option}", path]

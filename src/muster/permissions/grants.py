@@ -22,13 +22,19 @@ _REACHING = named(
 )
 """Programs that open connections, if only to a daemon of this machine."""
 
+_DAEMONS = named(
+    """docker docker-compose podman systemctl journalctl loginctl hostnamectl timedatectl resolvectl
+    gh git"""
+)
+"""Programs that work by a daemon, or sign in by one: an agent of SSH, a keyring."""
+
 _REACHING_GIT = frozenset(("ls-remote", "remote", "lfs", "submodule"))
 
 
 class Grants:
     """The rights of one line: files and folders to write, and connections."""
 
-    __slots__ = ("files", "folders", "moves_only", "network")
+    __slots__ = ("files", "folders", "moves_only", "network", "sockets")
 
     def __init__(
         self,
@@ -36,11 +42,14 @@ class Grants:
         folders: tuple[str, ...] = (),
         *,
         network: bool = False,
+        sockets: bool = False,
         moves_only: bool = False,
     ) -> None:
         self.files = files
         self.folders = folders
         self.network = network
+        self.sockets = sockets
+        """Whether the line reaches daemons of this machine by Unix sockets."""
         self.moves_only = moves_only
         """Whether the line only changes the working directory, which must outlive it."""
 
@@ -50,10 +59,12 @@ def grants_of(scene: Scene) -> Grants:
     files = [_file(act, scene.folders) for act in scene.acts if act.kind == "write"]
     folders = [_parent(act, scene.folders) for act in scene.acts if act.kind == "folder"]
     programs = [act.names for act in scene.acts if act.kind == "execute"]
+    reaching = [names for names in programs if _reaches(names)]
     return Grants(
         tuple(dict.fromkeys(filter(None, files))),
         tuple(dict.fromkeys(filter(None, folders))),
-        network=any(map(_reaches, programs)),
+        network=bool(reaching),
+        sockets=any(names[0] in _DAEMONS for names in reaching),
         moves_only=bool(programs)
         and all(names == ("cd",) for names in programs)
         and not files + folders,

@@ -70,8 +70,14 @@ class RuntimeCatalog:
         current = self._in_force.current
         if self._read is not current:
             usual = current.delegation.confine if self._for_tasks else "none"
+            sockets = self._for_tasks and current.delegation.sockets
             settings = {
-                name_key(name): replace(agent, **_DEFAULTS, confine=agent.confine or usual)
+                name_key(name): replace(
+                    agent,
+                    **_DEFAULTS,
+                    confine=agent.confine or usual,
+                    sockets=agent.sockets or sockets,
+                )
                 for name, agent in current.agents.items()
                 if agent.runtime != "file"
             }
@@ -113,9 +119,11 @@ class TaskRuntimeCatalog:
 def _task_settings(rules: DelegationSettings, home: Path) -> AgentSettings | None:
     """The settings for agents that have only a description; None where no program runs them."""
     if rules.runtime != "claude" and rules.command:
-        return AgentSettings(command=rules.command, prompt=rules.prompt, confine=rules.confine)
+        return AgentSettings(
+            command=rules.command, prompt=rules.prompt, confine=rules.confine, sockets=rules.sockets
+        )
     if rules.runtime == "claude" or (rules.runtime == "auto" and has_claude(home)):
-        return AgentSettings(runtime="claude", confine=rules.confine)
+        return AgentSettings(runtime="claude", confine=rules.confine, sockets=rules.sockets)
     return None
 
 

@@ -139,6 +139,9 @@ class AgentSettings(ProcessSettings, frozen=True, kw_only=True):
             'directory), or "none" (everywhere).'
         ),
     ] = None
+    sockets: Annotated[
+        bool, Rule("Whether a confined program may use Unix sockets, and so reach local daemons.")
+    ] = False
     workspace: Annotated[
         WorkspaceKind | None,
         Rule(

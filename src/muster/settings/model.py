@@ -138,6 +138,9 @@ class DelegationSettings(msgspec.Struct, frozen=True, kw_only=True):
             'project), or "none" (everywhere); for agents that do not say it themselves.'
         ),
     ] = "none"
+    sockets: Annotated[
+        bool, Rule("Whether a confined task may use Unix sockets, and so reach local daemons.")
+    ] = False
     workspace: Annotated[
         WorkspaceKind,
         Rule(

@@ -41,6 +41,7 @@ _OF_A_COMMAND: Final = (*NOT_WITH_SCRIPT, "script", "arguments", "stop_signal")
 _OF_A_PROCESS: Final = (
     "cwd",
     "confine",
+    "sockets",
     "env",
     *(name for name in PROCESS if name not in (*_OF_A_COMMAND, "interrupt_seconds")),
 )

@@ -14,8 +14,12 @@ import pytest
 from muster.claude_plugin.hooks import answers, calls
 from muster.claude_plugin.hooks.calls import HookAnswer
 from muster.claude_plugin.hooks.places import SESSIONS_FILE
+from muster.claude_plugin.hooks.server import LOCALHOST, PORT_FILE
 from muster.claude_plugin.plugin import client
+from muster.confine.launching import python_launcher
+from muster.confine.policy import ConfinePolicy
 from tests.claude_plugin.clients import HOOK, OBSERVERS, Desk, call_of, hook, run, served, short
+from tests.confine.launchers import written
 from tests.homes import muster
 
 EVENTS = ("PreToolUse", *OBSERVERS)
@@ -105,6 +109,34 @@ def test_a_home_may_have_a_path_that_is_too_long_for_a_socket(tmp_path: Path) ->
     project.mkdir(parents=True)
     with served(project / ".muster", Desk(HookAnswer(0, "heard"))):
         assert hook("Stop", {}, project=project).stdout == b"heard"
+
+
+def test_a_confined_hook_reaches_muster_by_its_port(project: Path, tmp_path: Path) -> None:
+    plan = written(tmp_path, ConfinePolicy(network=True))
+    _, *launcher = python_launcher()
+    line = [*launcher[2:], str(plan), "--", sys.executable, "-I", "-S", str(HOOK), "PreToolUse"]
+    with served(project / ".muster", Desk(HookAnswer(0, "heard"))) as desk:
+        ran = run(line, {}, project, {"MUSTER_TOKEN": "abc"})
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"heard", b"")
+    assert [call.token for call in desk.calls] == ["abc"]
+    assert not (project / ".muster" / PORT_FILE).exists()
+    ran = run(line, {}, project, {"MUSTER_TOKEN": "abc"})
+    assert (ran.returncode, ran.stdout) == (2, b"")
+    assert b"does not run any more" in ran.stderr
+
+
+def test_the_port_answers_nobody_without_its_secret(project: Path) -> None:
+    header = b'{"event": "PreToolUse", "project": "/", "length": 0, "secret": "%s"}\n'
+    with served(project / ".muster", Desk(HookAnswer(0, "heard"))) as desk:
+        file = project / ".muster" / PORT_FILE
+        assert file.stat().st_mode & 0o777 == 0o600
+        port, secret = file.read_text().split()
+        for given, answer in ((b"", b"2muster cannot"), (secret.encode(), b"0heard")):
+            with socket.create_connection((LOCALHOST, int(port))) as connection:
+                connection.sendall(header % given)
+                said = b"".join(iter(lambda: connection.recv(1 << 16), b""))
+            assert said.startswith(answer)
+    assert len(desk.calls) == 1
 
 
 def test_a_home_that_is_named_wins_and_without_a_project_the_folder_counts(project: Path) -> None:

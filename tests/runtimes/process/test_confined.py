@@ -1,6 +1,8 @@
 """Confined sessions: a real program that tries to write where it may and where it may not."""
 
 import os
+import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -107,6 +109,32 @@ def test_a_link_beside_the_home_leads_nowhere(
     (stage.base / "link").symlink_to(other)
     said, _ = lines_of(stage, "worktree", "(echo x > {base}/link/f) 2>/dev/null || echo denied")
     assert said == {"denied"}
+
+
+REACHES = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1]); print('reached')"
+
+
+@pytest.mark.parametrize(
+    ("level", "sockets", "reached"),
+    [("outputs", False, False), ("worktree", False, False), ("outputs", True, True)],
+)
+def test_a_confined_session_reaches_a_daemon_only_if_its_settings_say_so(
+    level: Confine, sockets: bool, reached: bool, stage: Stage
+) -> None:
+    path = stage.base / "daemon.sock"
+    command = (sys.executable, "-I", "-S", "-c", REACHES, str(path))
+    settings = structs.replace(PLAIN, command=command, confine=level, sockets=sockets)
+
+    async def scene() -> None:
+        runtime = runtime_of(settings, stage.base / "home")
+        session = await runtime.start(stage.launch(), stage.listener)
+        await session.wait()
+
+    with socket.socket(socket.AF_UNIX) as daemon:
+        daemon.bind(str(path))
+        daemon.listen()
+        run(scene())
+    assert ("reached" in stage.listener.lines()) is reached
 
 
 def test_without_confinement_a_session_writes_everywhere_and_says_nothing(stage: Stage) -> None:

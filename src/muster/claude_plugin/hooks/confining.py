@@ -22,5 +22,6 @@ def confined_answer(root: Path, hook: events.ToolUseHook, verdict: Verdict) -> H
         files=grants.files,
         folders=grants.folders,
         network=grants.network,
+        sockets=grants.sockets,
     )
     return answers.allow({**hook.tool_input, "command": line})

@@ -5,14 +5,18 @@ a digit, which is its exit code, and a text. `plugin/client.py` is the other sid
 
 The socket is bound under a temporary name and renamed when it listens, so a hook finds either a
 listening server or none. The rename also replaces the stale socket of a server that was killed.
+
+A confined program can make no Unix socket. Its hooks connect to a port of this machine instead, and
+send the secret that `hooks.port` has beside it, which only the owner can read.
 """
 
 import asyncio
+import hmac
 import json
 import logging
 import os
 import socket
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -31,6 +35,8 @@ from muster.claude_plugin.hooks.calls import (
 )
 
 FILE: Final = "hooks.sock"
+PORT_FILE: Final = "hooks.port"
+LOCALHOST: Final = "127.0.0.1"
 
 INPUT_BYTES_MAX: Final = 32 * 1024 * 1024
 """The size limit of a hook's input: a whole file, escaped as JSON."""
@@ -55,6 +61,8 @@ class _Header(msgspec.Struct, frozen=True, kw_only=True):
     length: int
     token: str = ""
     pid: int = 0
+    secret: str = ""
+    """The secret of the port; empty at the socket, which the file's mode protects."""
 
 
 class _NotAnswered(Exception):
@@ -74,15 +82,30 @@ async def serving(
     With `replies_early`, a hook that only records does not wait until its record is written.
     """
     hooks = _Hooks(desk, replies_early=replies_early)
-    with _listening(home) as listener:
-        server = await asyncio.start_unix_server(
-            hooks.handle, sock=listener, limit=HEADER_BYTES_MAX, backlog=BACKLOG
-        )
+    with _listening(home) as listener, socket.create_server((LOCALHOST, 0)) as port:
         try:
-            yield
+            async with (
+                _answering(asyncio.start_unix_server, listener, hooks.handle),
+                _answering(asyncio.start_server, port, hooks.handle_confined),
+            ):
+                with _published(home, port.getsockname()[1], hooks.secret):
+                    yield
         finally:
-            server.close()
             await hooks.end()
+
+
+@asynccontextmanager
+async def _answering(
+    start: Callable[..., Awaitable[asyncio.Server]],
+    listener: socket.socket,
+    handle: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
+) -> AsyncGenerator[None]:
+    """Accept the connections of a listener."""
+    server = await start(handle, sock=listener, limit=HEADER_BYTES_MAX, backlog=BACKLOG)
+    try:
+        yield
+    finally:
+        server.close()
 
 
 def is_answered(home: Path) -> bool:
@@ -118,6 +141,22 @@ def _listening(home: Path) -> Generator[socket.socket]:
 
 
 @contextmanager
+def _published(home: Path, port: int, secret: str) -> Generator[None]:
+    """The file with the port and its secret, removed at the end."""
+    file, aside = home / PORT_FILE, home / f"{PORT_FILE}.new"
+    text = f"{port} {secret}\n"
+    aside.unlink(missing_ok=True)
+    handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(handle, "w", encoding="ascii") as opened:
+        opened.write(text)
+    aside.replace(file)
+    yield
+    with suppress(OSError):
+        if file.read_text("ascii") == text:
+            file.unlink()
+
+
+@contextmanager
 def _folder(home: Path) -> Generator[int]:
     folder = os.open(home, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -144,13 +183,24 @@ class _Hooks:
         self._recording: dict[asyncio.Task[None], Path] = {}
         """Connections that were answered already, with their projects."""
 
-    async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer one connection."""
+        self.secret = os.urandom(16).hex()
+        """What a hook must send that connects to the port."""
+
+    async def handle_confined(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        """Answer one connection to the port."""
+        await self.handle(reader, writer, self.secret)
+
+    async def handle(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, secret: str = ""
+    ) -> None:
+        """Answer one connection, which must know the secret if there is one."""
         task = asyncio.current_task()
         assert task is not None
         self._asking.add(task)
         try:
-            call = await _request(reader)
+            call = await _request(reader, secret)
             if isinstance(call, HookCall) and call.event in self._early_events:
                 self._recording[task] = call.project
                 await _reply(
@@ -193,11 +243,11 @@ async def _reply(writer: asyncio.StreamWriter, answer: HookAnswer) -> None:
         await writer.wait_closed()
 
 
-async def _request(reader: asyncio.StreamReader) -> HookCall | HookAnswer:
+async def _request(reader: asyncio.StreamReader, secret: str) -> HookCall | HookAnswer:
     """Read a hook's request; for an invalid one, return its answer instead."""
     try:
         async with asyncio.timeout(REQUEST_SECONDS):
-            return await _call(reader)
+            return await _call(reader, secret)
     except _NotAnswered as wrong:
         log.warning("%s: %s", wrong.event, wrong, extra={"action": "hook_refused"})
         return failed(wrong.event, str(wrong))
@@ -205,9 +255,11 @@ async def _request(reader: asyncio.StreamReader) -> HookCall | HookAnswer:
         return failed(POLICY_EVENT, "timeout while reading the hook's request")
 
 
-async def _call(reader: asyncio.StreamReader) -> HookCall:
+async def _call(reader: asyncio.StreamReader, secret: str) -> HookCall:
     began = now()
     header = _header(await _line(reader))
+    if not hmac.compare_digest(header.secret.encode("utf-8", "replace"), secret.encode()):
+        raise _NotAnswered("the hook does not know the secret of this port", header.event)
     if not 0 <= header.length <= INPUT_BYTES_MAX:
         why = (
             f"the hook's input has {header.length} bytes, more than the limit of {INPUT_BYTES_MAX}"

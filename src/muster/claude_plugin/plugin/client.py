@@ -16,6 +16,7 @@ import sys
 TYPE_CHECKING = False  # for type checkers; importing typing would double the start time
 
 if TYPE_CHECKING:
+    import _socket
     from typing import NoReturn
 
     from muster.permissions.grants import Grants
@@ -98,28 +99,45 @@ def ask(event: str, data: bytes, project: bytes, home: bytes) -> "tuple[int, byt
     """The answer of the server in that home; None if none runs."""
     import _socket
 
-    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-    # The kernel's timeout: with Python's own, connecting would fail on a full backlog.
     seconds = ANSWER_SECONDS if event == POLICY else RECORD_SECONDS
-    patience = seconds.to_bytes(8, sys.byteorder) + bytes(8)
-    connection.setsockopt(_socket.SOL_SOCKET, _socket.SO_RCVTIMEO, patience)
-    connection.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDTIMEO, patience)
     try:
-        connection.connect(_short(home))
+        connection, secret = _connected(home, seconds)
     except OSError as failed:
         if failed.errno in _NOBODY_THERE:
             return None
         raise
-    owner = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)[4:8]
-    if int.from_bytes(owner, sys.byteorder) not in (posix.geteuid(), 0):
-        raise Trouble("the muster in this project's home belongs to another user.")
+    if not secret:
+        owner = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)[4:8]
+        if int.from_bytes(owner, sys.byteorder) not in (posix.geteuid(), 0):
+            raise Trouble("the muster in this project's home belongs to another user.")
     try:
-        connection.sendall(_header(event, project, len(data)) + data)
+        connection.sendall(_header(event, project, len(data), secret) + data)
         return _answered(b"".join(iter(lambda: connection.recv(_CHUNK), b"")))
     except BlockingIOError:
         raise Trouble(f"muster has not answered for {seconds} seconds.") from None
     except ConnectionError:
         raise Vanished("muster went away before it answered.") from None
+
+
+def _connected(home: bytes, seconds: int) -> "tuple[_socket.socket, bytes]":
+    """A connection to the server of a home, and the secret that it wants."""
+    import _socket
+
+    secret = b""
+    address: bytes | tuple[str, int]
+    try:
+        connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        address = _short(home)
+    except PermissionError:  # a confined program can make no such socket
+        port, secret = _read(posix.open(home + b"/hooks.port", posix.O_RDONLY)).split()
+        connection = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
+        address = ("127.0.0.1", int(port))
+    # The kernel's timeout: with Python's own, connecting would fail on a full backlog.
+    patience = seconds.to_bytes(8, sys.byteorder) + bytes(8)
+    connection.setsockopt(_socket.SOL_SOCKET, _socket.SO_RCVTIMEO, patience)
+    connection.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDTIMEO, patience)
+    connection.connect(address)
+    return connection, secret
 
 
 def _short(home: bytes) -> bytes:
@@ -131,14 +149,15 @@ def _short(home: bytes) -> bytes:
     return b"/proc/self/fd/%d/hooks.sock" % folder
 
 
-def _header(event: str, project: bytes, length: int) -> bytes:
+def _header(event: str, project: bytes, length: int, secret: bytes) -> bytes:
     given = posix.environ.get
     pid = given(b"CLAUDE_PID", b"")
-    return b'{"event":%s,"project":%s,"token":%s,"pid":%d,"length":%d}\n' % (
+    return b'{"event":%s,"project":%s,"token":%s,"pid":%d,"secret":"%s","length":%d}\n' % (
         _quoted(event),
         _quoted(project.decode("utf-8", "surrogateescape")),
         _quoted(given(b"MUSTER_TOKEN", b"").decode("utf-8", "surrogateescape")),
         int(pid) if pid.isdigit() else 0,
+        secret,
         length,
     )
 
@@ -248,7 +267,11 @@ def _confined(folder: str, given: "dict[str, object]", grants: "Grants") -> byte
     if confined is None:
         return b""
     line = confined.wrapped(
-        str(given["command"]), files=grants.files, folders=grants.folders, network=grants.network
+        str(given["command"]),
+        files=grants.files,
+        folders=grants.folders,
+        network=grants.network,
+        sockets=grants.sockets,
     )
     said = {
         "hookEventName": POLICY,

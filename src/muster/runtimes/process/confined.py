@@ -48,6 +48,9 @@ class WritablePaths(NamedTuple):
     scratch: Path | None = None
     """The folder for temporary files."""
 
+    sockets: bool = False
+    """Whether Unix sockets may be made, which reach daemons outside of these paths."""
+
 
 def working_directory(settings: AgentSettings, base: Path, launch: Launch) -> Path:
     """Where a session works: in its own worktree, else as its settings say, else where it is sent,
@@ -71,6 +74,7 @@ def writable_paths(
         work=launch.worktree or base / (settings.cwd or ""),
         guarded=(*guarded, *launch.guarded),
         scratch=None if launch.folder is None else launch.folder / SCRATCH,
+        sockets=settings.sockets,
     )
 
 
@@ -153,6 +157,7 @@ def _policy(level: Confine, paths: WritablePaths) -> ConfinePolicy:
     return ConfinePolicy(
         tuple(dict.fromkeys(str(path.absolute()) for path in write)),
         network=True,  # programs of agents talk to models
+        sockets=paths.sockets,
         metadata=level == "worktree",  # building and version control set modes and times
         environment=environment,
     )
