@@ -5,8 +5,10 @@
 A trial is one agent in one round. The agents are started; each is paused through the API or through
 its state file (in place or by rename), while muster runs or while it is down. Then messages, posts,
 turns, disabling and enabling, restarts and kill -9 of muster try to start it. Each program records
-the time at which the kernel started it: later than the pause is a violation. A failure prints the
-seed and the round that repeat it.
+the time at which the kernel started it: later than the pause is a violation.
+
+Every round has its own random numbers, from the seed and its number. A run that fails or that
+Ctrl-C ends prints the command that goes on with its last round.
 """
 
 import argparse
@@ -15,6 +17,7 @@ import json
 import os
 import random
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -33,8 +36,14 @@ from tests.homes import environment
 from tests.live import NO_TLS
 from tests.stress.soak_agent import pause
 
-BOUND_SECONDS: Final = 180.0
-"""Timeout of every wait, on a busy machine."""
+HANG_SECONDS: Final = 3600.0
+"""A wait that takes longer is a hang: no machine is as busy as that."""
+
+SLOW_SECONDS: Final = 30.0
+"""A wait that takes longer says what for, again and again."""
+
+EDIT_SECONDS: Final = 5.0
+"""After this time without effect, a person would look into the file and edit it again."""
 
 TICK_SECONDS: Final = 1 / os.sysconf("SC_CLK_TCK")
 """The kernel's start times are this exact."""
@@ -73,6 +82,9 @@ class Score(msgspec.Struct):
     overtaken: int = 0
     """Starts that a pause in a file undid, which had been written before and was read after."""
 
+    edited_again: int = 0
+    """Edits in place that were lost in the race with muster's own write, and made again."""
+
     requests: int = 0
     """Requests that tempted paused agents."""
 
@@ -91,14 +103,15 @@ class Trial(NamedTuple):
 class Pausing:
     """A team, its server, and the rounds."""
 
-    def __init__(self, folder: Path, seed: int, agents: int) -> None:
+    def __init__(self, folder: Path, seed: int, agents: int, first_round: int = 0) -> None:
         self._folder = folder
         self._home = folder / "home"
+        self._seed = seed
         self._chance = random.Random(seed)
         self._server: subprocess.Popen[str] | None = None
         self._opened = ExitStack()
         self._http = self._opened.enter_context(httpx.Client(verify=NO_TLS))
-        self.score = Score()
+        self.score = Score(rounds=first_round, trials=first_round * agents)
         kinds = list(KINDS)
         self._agents = [f"{kinds[number % len(kinds)]}-{number}" for number in range(agents)]
         self._write_settings()
@@ -135,6 +148,7 @@ class Pausing:
     # ── one round ─────────────────────────────────────────────────────────────────────────────────
 
     def _round(self, trials: int) -> None:
+        self._chance = random.Random(f"{self._seed}, round {self.score.rounds}")
         chosen = self._chance.sample(self._agents, trials)
         self._start(chosen)
         plan = [Trial(name, self._chance.choice(WAYS)) for name in chosen]
@@ -190,7 +204,7 @@ class Pausing:
                 self._edit(trial)
         for trial in plan:
             if trial.way in ("in_place", "rename"):
-                self._until(lambda t=trial: self._is_paused(t.agent), f"{trial} is taken up")
+                self._until_taken_up(trial)
                 paused[trial.agent] = _uptime()
         down = [trial for trial in plan if trial.way.startswith("down")]
         if down:
@@ -200,6 +214,22 @@ class Pausing:
                 paused[trial.agent] = _uptime()
             self._up()
         return paused
+
+    def _until_taken_up(self, trial: Trial) -> None:
+        """Wait for a pause in a file. A write in place may be lost: then it is made again."""
+        edited = time.monotonic()
+
+        def is_paused() -> bool:
+            nonlocal edited
+            if self._is_paused(trial.agent):
+                return True
+            if time.monotonic() - edited > EDIT_SECONDS and not self._file_says_pause(trial.agent):
+                edited = time.monotonic()
+                self.score.edited_again += 1
+                self._edit(trial)
+            return False
+
+        self._until(is_paused, f"{trial} is taken up")
 
     def _edit(self, trial: Trial) -> None:
         """Write a pause into a state file as a person does: nothing else changes."""
@@ -245,8 +275,7 @@ class Pausing:
             raise Started(f"{where}: started {late[0]:.3f} s after its pause")
         if not self._is_paused(trial.agent):
             raise Started(f"{where}: the desired state is no longer pause")
-        if json.loads(self._state_file(trial.agent).read_bytes())["desired_state"] != "pause":
-            raise Started(f"{where}: the state file no longer says pause")
+        self._until(lambda: self._file_says_pause(trial.agent), f"{where}: the file says pause")
         self.score.starts += len(self._starts(trial.agent))
         self._book(trial.agent).unlink(missing_ok=True)
 
@@ -275,6 +304,9 @@ class Pausing:
     def _run_state(self, name: str) -> Json:
         return self._call("GET", f"/api/agents/{name}/run")
 
+    def _file_says_pause(self, name: str) -> bool:
+        return json.loads(self._state_file(name).read_bytes())["desired_state"] == "pause"
+
     def _all_ended(self) -> bool:
         agents = self._call("GET", "/api/agents")["agents"]
         return all(each["current"] == "pause" for each in agents)
@@ -283,10 +315,14 @@ class Pausing:
         return self._home / "agents" / name / "agent_state.json"
 
     def _until(self, condition: Callable[[], object], what: str) -> None:
-        until = time.monotonic() + BOUND_SECONDS
+        began = told = time.monotonic()
         while not condition():
-            if time.monotonic() > until:
-                raise TimeoutError(f"round {self.score.rounds}: not within the bound: {what}")
+            now = time.monotonic()
+            if now - began > HANG_SECONDS:
+                raise TimeoutError(f"round {self.score.rounds}: it hangs: {what}")
+            if now - told > SLOW_SECONDS:
+                told = now
+                print(f"round {self.score.rounds}, since {now - began:.0f} s: {what}", flush=True)
             pause(0.01)
 
     # ── the server ────────────────────────────────────────────────────────────────────────────────
@@ -299,11 +335,11 @@ class Pausing:
             )
         assert self._server.stdout is not None
         found = re.search(r"http://[^\s/]+", self._server.stdout.readline())
-        assert found, "muster did not start"
+        assert found, f"muster did not start: {(self._folder / 'server.log').read_text()[-2000:]}"
         token = (self._home / "operator.token").read_text().strip()
         headers = {"authorization": f"Bearer {token}"}
         client = httpx.Client(
-            base_url=found[0], headers=headers, timeout=BOUND_SECONDS, verify=NO_TLS
+            base_url=found[0], headers=headers, timeout=HANG_SECONDS, verify=NO_TLS
         )
         self._http = self._opened.enter_context(client)  # the storms may still use the last one
 
@@ -317,7 +353,7 @@ class Pausing:
         else:
             server.terminate()
             self.score.restarts += 1
-        server.communicate(timeout=BOUND_SECONDS)
+        server.communicate(timeout=HANG_SECONDS)
 
     def _create_channel(self) -> None:
         self._call("POST", "/api/channels", {"channel": "room", "members": self._agents})
@@ -358,10 +394,14 @@ def paused(
     trials: int,
     seed: int,
     agents: int = 40,
+    first_round: int = 0,
     tell: Callable[[Score], None] = lambda score: None,
 ) -> Score:
-    """Run so many trials in a folder. Raises `Started` if a paused agent was started."""
-    return Pausing(folder, seed, agents).run(trials, tell)
+    """Run so many trials in a folder, those of the rounds before the first one included.
+
+    Raises `Started` if a paused agent was started.
+    """
+    return Pausing(folder, seed, agents, first_round).run(trials, tell)
 
 
 def main(args: Sequence[str]) -> None:
@@ -370,19 +410,33 @@ def main(args: Sequence[str]) -> None:
     parser.add_argument("--trials", type=int, default=10_000)
     parser.add_argument("--agents", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--first-round", type=int, default=0, help="go on with this round")
     chosen = parser.parse_args(args)
-    began = time.monotonic()
+    began, done = time.monotonic(), chosen.first_round
 
     def tell(score: Score) -> None:
-        seconds = time.monotonic() - began
+        nonlocal done
+        done, seconds = score.rounds, time.monotonic() - began
         line = f"{score.trials} of {chosen.trials} trials in {seconds:.0f} s, no start while paused"
         print(line, end="\r" if sys.stdout.isatty() else "\n", flush=True)
 
-    with tempfile.TemporaryDirectory() as folder:
-        score = paused(
-            Path(folder), trials=chosen.trials, seed=chosen.seed, agents=chosen.agents, tell=tell
-        )
-    print(f"\nnothing started while it was paused: {score}")
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            score = paused(Path(folder), **vars(chosen), tell=tell)
+    except (Exception, KeyboardInterrupt) as error:
+        options = vars(chosen) | {"first_round": done}
+        words = " ".join(f"--{key.replace('_', '-')} {value}" for key, value in options.items())
+        print(f"\nto go on: python -m tests.stress.paused {words}", file=sys.stderr)
+        if isinstance(error, KeyboardInterrupt):
+            sys.exit(130)
+        raise
+    print(f"\nnothing started while it was paused: {score}; {_cpu_seconds():.0f} s of CPU time")
+
+
+def _cpu_seconds() -> float:
+    """The CPU time of this process, the servers and their programs, which have all ended."""
+    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 if __name__ == "__main__":
