@@ -582,7 +582,7 @@ FILE_POLL_SECONDS: Final = 1.0
 """How often a file is polled whose folder cannot be watched."""
 
 FILE_LOOK_SECONDS: Final = 10.0
-"""How often every file is polled, watched or not: notifications can be lost."""
+"""How often every file and every lock is polled, watched or not: notifications can be lost."""
 
 FILE_UNWRITTEN_SECONDS_MAX: Final = 60.0
 """The longest pause before a state file that cannot be written is tried again: each attempt writes

@@ -928,6 +928,7 @@ SERVICES = (
                 "test_a_lock_that_is_removed_under_muster_is_taken_again",
                 "test_a_link_to_the_file_of_another_agent_pauses_only_the_agent_with_the_link",
                 "test_a_link_into_the_home_is_not_followed_even_if_it_was_there_first",
+                "test_a_link_in_place_of_a_folder_is_not_followed_even_after_a_restart",
             ],
             "mirrors/state_file/test_files.py": [
                 "test_two_programs_that_correct_each_other_do_not_go_on_for_ever",

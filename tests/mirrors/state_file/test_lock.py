@@ -2,7 +2,9 @@
 
 import errno
 import os
+import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,8 @@ from muster.errors import StateFileInUse, StateFileNotLocked
 from muster.home.file_lock import FileLock, lock_beside
 from muster.machines.ids import SeatId
 from muster.machines.vocabulary import RunMode
+from muster.mirrors.state_file import files
+from muster.mirrors.state_file.document import Wish
 from muster.mirrors.state_file.files import StateFiles, wishes
 from muster.mirrors.state_file.lock import lock_state_file
 from muster.mirrors.state_file.memory import FOLDER, WishMemory
@@ -77,6 +81,22 @@ def link(path: Path) -> None:
     path.symlink_to(path.parent / "victim")
 
 
+def replace(path: Path, put: Callable[[Path], None]) -> None:
+    """Put something in the place of a file, which muster may have made anew meanwhile."""
+    while True:
+        path.unlink(missing_ok=True)
+        with suppress(FileExistsError):
+            return put(path)
+
+
+def stolen_lock(path: Path) -> FileLock:
+    """The lock of a file, taken from a muster that holds it, as soon as one is quicker than it."""
+    while True:
+        lock_beside(path).unlink(missing_ok=True)
+        with suppress(StateFileInUse):
+            return lock_state_file(path, holder="muster run") or pytest.fail("not locked")
+
+
 def removed(path: Path) -> None:
     path.rmdir() if path.is_dir() else path.unlink()
 
@@ -85,25 +105,24 @@ def removed(path: Path) -> None:
     ("put", "why"), [(folder, "a folder"), (fifo, "no regular file"), (link, "a link")]
 )
 def test_an_agent_whose_lock_cannot_be_taken_is_paused_until_it_can_be(
-    tmp_path: Path, put: Callable[[Path], None], why: str
+    tmp_path: Path, put: Callable[[Path], None], why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """muster followed the file without the lock, and nobody was told: two masters."""
+    monkeypatch.setattr(files, "FILE_LOOK_SECONDS", 0.05)
     lock = lock_beside(tmp_path / "agent_state.json")
 
     async def scene() -> None:
         async with a_life(tmp_path, boot="boot-1") as life:
             await life.want(CONTINUOUS)
             await life.until(CONTINUOUS)
-            lock.unlink()
-            put(lock)
+            replace(lock, put)
             await until_held_back(life, f"its lock {lock} is not usable ({why})")
             with pytest.raises(StateFileNotLocked):  # as `muster run` takes it
                 lock_state_file(life.path)
             removed(lock)
             await life.until(CONTINUOUS)
             assert life.run.is_file_readable
-        lock.unlink()
-        put(lock)
+        replace(lock, put)
         async with a_life(tmp_path, boot="boot-2") as life:
             assert life.paused == (ADA,)
         assert not (tmp_path / "victim").exists()
@@ -111,15 +130,22 @@ def test_an_agent_whose_lock_cannot_be_taken_is_paused_until_it_can_be(
     run(scene())
 
 
-def test_a_lock_that_is_removed_under_muster_is_taken_again(tmp_path: Path) -> None:
+def test_a_lock_that_is_removed_under_muster_is_taken_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing else needs to happen; another program that is quicker has the file for itself."""
+    monkeypatch.setattr(files, "FILE_LOOK_SECONDS", 0.05)
+
     async def scene() -> None:
         async with a_life(tmp_path, boot="boot-1") as life:
             await life.until(PAUSE)
-            lock_beside(life.path).unlink()
-            await life.want(CONTINUOUS)
-            await life.until(CONTINUOUS)
+            lock = lock_beside(life.path)
+            lock.unlink()
+            await eventually(lambda: lock.exists() and lock.stat().st_size)
             with pytest.raises(StateFileInUse):
                 lock_state_file(life.path)
+            with stolen_lock(life.path):
+                await until_held_back(life, "is followed by muster run")
 
     run(scene())
 
@@ -131,16 +157,16 @@ def test_a_link_to_the_file_of_another_agent_pauses_only_the_agent_with_the_link
     """It kept the whole team from starting; nor may it take the file away from its agent."""
     paths = {ADA: tmp_path / "ada.json", BOB: tmp_path / "bob.json"}
     paths[BOB].symlink_to("ada.json")
-    files, home, clock = {seat: paths[seat] for seat in order}, tmp_path / "home", SystemClock()
+    named, home, clock = {seat: paths[seat] for seat in order}, tmp_path / "home", SystemClock()
 
     async def scene() -> None:
         dispatcher = await a_dispatcher(MemoryStore(), clock)
         for name in ("Ada", "Bob"):
             await with_program(dispatcher, name)
-        for seat in files:
+        for seat in named:
             await want(dispatcher, seat, CONTINUOUS)
-        assert await wishes(files, dispatcher.team, clock, home) == (BOB,)
-        followed = StateFiles(dispatcher, clock, files, home=home)
+        assert await wishes(named, dispatcher.team, clock, home) == (BOB,)
+        followed = StateFiles(dispatcher, clock, named, home=home)
         async with background() as tasks:
             tasks.create_task(followed.run())
             await eventually(lambda: not dispatcher.team.agents[BOB].run.is_file_readable)
@@ -169,6 +195,40 @@ def test_a_link_into_the_home_is_not_followed_even_if_it_was_there_first(
         assert (tmp_path / "home" / target).read_text() == content
 
     run(scene())
+
+
+def test_a_link_in_place_of_a_folder_is_not_followed_even_after_a_restart(tmp_path: Path) -> None:
+    """The file of an agent that another team follows could be written by it."""
+    folder, other = tmp_path / "project" / "w" / "sub", tmp_path / "other"
+    home, path = tmp_path / "project" / ".muster" / FOLDER, folder / "agent_state.json"
+    folder.mkdir(parents=True)
+    WishMemory(home, ADA, path).remember(1, Wish("pause", "", "", ""))
+    folder.rename(other)
+    folder.symlink_to(other)
+    memory = WishMemory(home, ADA, path)
+    assert not memory.leads_as_before()
+    assert memory.target == path
+    folder.unlink()
+    assert memory.leads_as_before()
+
+
+def test_a_project_behind_a_link_may_move_with_its_state_files(tmp_path: Path) -> None:
+    """As deployments do: `current` is a link to the newest release."""
+    current = tmp_path / "current"
+    for release in ("one", "two"):
+        (tmp_path / release / "w").mkdir(parents=True)
+        current.unlink(missing_ok=True)
+        current.symlink_to(release)
+        path = current / "w" / "agent_state.json"
+        memory = WishMemory(current / ".muster" / FOLDER, ADA, path)
+        assert memory.leads_as_before()
+        assert memory.target == tmp_path / release / "w" / "agent_state.json"
+        memory.remember(1, Wish("pause", "", "", ""))
+        kept = current / ".muster" / FOLDER
+        if release == "one":
+            (tmp_path / "two" / ".muster").mkdir(parents=True)
+            shutil.copytree(kept, tmp_path / "two" / ".muster" / FOLDER)
+    assert memory.remembered is not None
 
 
 def test_a_file_in_the_home_may_be_named_by_any_name_of_the_home(tmp_path: Path) -> None:

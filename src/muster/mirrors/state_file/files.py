@@ -15,7 +15,7 @@ from pathlib import Path
 from muster.engine.dispatcher import Commit, Dispatcher
 from muster.engine.ports import Clock
 from muster.errors import StateFileInUse, StateFileNotLocked
-from muster.limits import FILE_SETTLE_SECONDS
+from muster.limits import FILE_LOOK_SECONDS, FILE_SETTLE_SECONDS
 from muster.machines.events import AgentRetired, DesiredSet, StateTransition
 from muster.machines.ids import SeatId
 from muster.machines.state import Agent, Team
@@ -183,11 +183,20 @@ class StateFiles:
             async with asyncio.TaskGroup() as tasks:
                 self._tasks = tasks
                 tasks.create_task(watching.run())
+                tasks.create_task(self._watch_locks())
                 for seat in self._links:
                     self._start(seat, tasks)
         finally:
             self._tasks = self._watching = None
             watching.close()
+
+    async def _watch_locks(self) -> None:
+        """Have a lock taken again that was removed: another program could take it."""
+        while True:
+            await self._clock.sleep(FILE_LOOK_SECONDS)
+            for link in self._links.values():
+                if not link.is_locked:
+                    link.wake.set()
 
     def _start(self, seat: SeatId, tasks: asyncio.TaskGroup) -> None:
         link, role = self._links[seat], self._roles[seat]

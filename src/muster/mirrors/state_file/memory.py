@@ -13,8 +13,9 @@ After a kill between 1 and 2 the file has the wish that the memory knows, so the
 lost, or older than the log, cannot tell an edit from an old wish: then only a pause in the file
 counts, and a wish for an agent of which nothing was ever wanted.
 
-The memory also has the file that a link led to when muster first followed it. A link that an agent
-puts there later could lead to any file of its user, and muster would write into that.
+The memory also has the file that a link led to when muster first followed it, and the folder that
+it was in. A link that an agent puts there later, in place of the file or of a folder above it,
+could lead to any file of its user, and muster would write into that.
 """
 
 import os
@@ -45,6 +46,9 @@ class RememberedWishes(msgspec.Struct, frozen=True, kw_only=True):
 
     leads_to: str | None = None
     """The file that the path led to; empty if it was no link, None if that is not known."""
+
+    folder: str | None = None
+    """The folder of the path without links, seen from the project if it is below that."""
 
 
 class WishMemory:
@@ -91,7 +95,9 @@ class WishMemory:
         """The path if it is no link. Its folder may be behind one, but not within the home."""
         if self._below_home is not None:
             return self._real_home / self._below_home
-        return Path(os.path.realpath(self.path.parent), self.path.name)
+        known = None if self.remembered is None else self.remembered.folder
+        folder = os.path.realpath(self.path.parent) if known is None else known
+        return self._real_home.parent / folder / self.path.name
 
     @property
     def is_renamed(self) -> bool:
@@ -143,8 +149,15 @@ class WishMemory:
     def remember(self, generation: int, *wishes: Wish) -> None:
         """Write them down, and flush. Raises `OSError`."""
         leads_to = "" if self.target == self._itself else os.fspath(self.target)
+        folder, project = self._itself.parent, self._real_home.parent
+        if folder.is_relative_to(project):  # a project that moves takes its files along
+            folder = folder.relative_to(project)
         new = RememberedWishes(
-            path=os.fspath(self.path), generation=generation, wishes=wishes, leads_to=leads_to
+            path=os.fspath(self.path),
+            generation=generation,
+            wishes=wishes,
+            leads_to=leads_to,
+            folder=os.fspath(folder),
         )
         if self._file is not None:
             self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
