@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from muster.machines import commands as c
+from muster.machines.vocabulary import Outcome
 from tests.asking import Asker, asker
 from tests.homes import muster
+from tests.inside import inside
 from tests.live import Server, live
 from tests.waits import until
 from tests.web.pages import Watched, home_with
@@ -64,6 +67,22 @@ def test_a_person_sees_the_cause_and_tries_again(
     with asker(server, server.token) as operator:
         returned = operator.get("/api/log?types=messages_returned")["events"]
         assert [each["actor"] for each in returned] == ["muster", "person:human"]
+
+
+def test_a_failure_that_muster_explains_keeps_the_explanation_beside_the_output(
+    person: Watched, tmp_path: Path
+) -> None:
+    why = "the model server does not answer: timed out, asked 2 times"
+    with inside(tmp_path, "Ada") as team:
+        session = team.runs("Ada")
+        printed = "Request timed out\n"
+        team.send(c.ReportOutput(session=session, stream="stderr", text=printed))
+        ended = c.ReportSessionEnded(session=session, outcome=Outcome.FAILED, code=1, reason=why)
+        team.send(ended)
+        page = person.signed_in(team.server, "#/agent/Ada")
+        panel = page.locator("failure-panel")
+        expect(panel.locator("pre")).to_have_text("Request timed out")
+        expect(panel.locator(".reason")).to_contain_text(why)
 
 
 def test_the_command_line_tries_again(server: Server, home: Path) -> None:

@@ -10,6 +10,7 @@ import { everyLine, visible } from "../visible.js";
 const LINES = 12;
 const LINE_CHARS = 500;
 const REASON_CHARS = 600;
+const WORDS_CHARS = 80;
 const EVENTS = 60; // pieces of output before the failure that are searched for stderr
 const EXIT = /^exit code \d+(?=: |$)/;
 const HINT = /; \w+ = \d+ may be too low$/;
@@ -61,7 +62,9 @@ class FailurePanel extends Part {
     if (this.#asked !== seq) return;
     const lines = stderrOf(events);
     if (!lines.length) return;
-    setText(this.reason, withoutStderr(reason) ?? visible(reason, REASON_CHARS));
+    // A runtime may know more than the program has written: then its words stay.
+    if (reason.includes(lines.at(-1).slice(0, WORDS_CHARS)))
+      setText(this.reason, withoutStderr(reason) ?? visible(reason, REASON_CHARS));
     setText(this.stderr, lines.map(short).join("\n"));
     setHidden(this.stderr, false);
   }
