@@ -89,7 +89,7 @@ claude-next: $(VENV)/.installed-test  ## test with another SDK of Claude Code, i
 COUNT ?= 20
 CLAUDE_AGAIN := .venv-claude-$(notdir $(PYTHON))
 
-claude-again: $(VENV)/.installed-test  ## test with Claude Code again and again (COUNT=20 PYTHON=python3.13), on a quiet machine
+claude-again: | $(AGENTS)/.installed  ## test with Claude Code again and again (COUNT=20 PYTHON=python3.13), on a quiet machine
 	$(PYTHON) -m venv --clear $(CLAUDE_AGAIN)
 	$(CLAUDE_AGAIN)/bin/$(INSTALL) hatchling
 	$(CLAUDE_AGAIN)/bin/$(INSTALL) --no-build-isolation --editable '.[test]'
