@@ -491,6 +491,9 @@ CLAUDE_SILENCE_SECONDS: Final = 15.0
 AGENT_PULSE_SECONDS: Final = 5.0
 """How often a tool that takes its time counts as a sign of work."""
 
+TURNS_SHOWN_MAX: Final = 200
+"""How many turns in a worktree are listed with their changes: as many as a person looks through."""
+
 PLAN_STEPS_MAX: Final = 100
 PLAN_STEP_CHARS_MAX: Final = 300
 """How much of an agent's plan is logged, each time that it changes: a plan that a person reads."""

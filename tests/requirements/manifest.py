@@ -3772,6 +3772,11 @@ WORKSPACES = (
             "acceptance/claude/test_merged_story.py": [
                 "test_two_claude_codes_write_in_worktrees_and_a_person_merges_both_on_the_page",
             ],
+            "workspaces/test_turns.py": [
+                "test_each_turn_has_its_own_changes_and_touches_nothing_of_the_agent",
+                "test_a_merge_is_no_turn_and_the_turns_go_with_the_worktree",
+                "test_the_facts_that_end_a_turn",
+            ],
             "workspaces/test_whole.py": [
                 "test_an_agent_works_in_its_worktree_and_a_person_merges_it",
                 "test_an_agent_cannot_merge_its_own_work",

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from muster.machines.commands import ReportResult
 from tests.inside import Inside, inside
 from tests.waits import until
 from tests.web.pages import PHONE, Watched, in_both_themes
@@ -77,6 +78,18 @@ def test_changes_are_shown_asked_about_and_merged(
     page.get_by_label("Changes that you ask for in app.py, line 5").fill("no markup, please")
     shown.get_by_role("button", name="Send").click()
     expect(page.locator("chat-thread")).to_contain_text("app.py, line 5: no markup, please")
+
+    muster.send(ReportResult(session=muster.runs("Ada")))
+    turns = shown.get_by_label("Changes of")
+    expect(turns.locator("option")).to_have_count(2)
+    (worktree / "second.py").write_text("2\n")
+    muster.send(ReportResult(session=muster.runs("Ada")))
+    expect(turns.locator("option")).to_have_count(3)
+    turns.select_option(index=1)
+    expect(shown.locator(".changed .path")).to_have_text(["second.py"])
+    expect(shown.get_by_role("button", name="Merge")).to_be_hidden()
+    turns.select_option(index=0)
+
     shown.get_by_role("button", name="Merge").click()
     expect(shown.locator(".standing")).to_contain_text("no changes")
     assert (worktree.parents[2] / "app.py").read_text() == (worktree / "app.py").read_text()

@@ -69,10 +69,16 @@ def undo(top: Path, folder: Path, branch: str, commit: str) -> None:
     git.run("update-ref", "-d", f"refs/heads/{branch}", commit)  # if it has no commit of its own
 
 
+def turns_ref(branch: str) -> str:
+    """The ref beside a branch on which the turns in its worktree are recorded."""
+    return f"refs/muster/turns/{branch}"
+
+
 def remove(top: Path, folder: Path, branch: str) -> None:
     """Remove a worktree and its branch, whatever is in them."""
     git = Git(top)
     _remove_worktree(git, folder)
+    git.run("update-ref", "-d", turns_ref(branch), writes=True)
     if git.run("show-ref", "--verify", "--quiet", f"refs/heads/{branch}").code == 0:
         git.ok("branch", "-D", "--", branch, writes=True)
 

@@ -102,6 +102,22 @@ class Changes(View, frozen=True, kw_only=True):
     workspace: WorkspaceView | None = None
 
 
+class TurnView(View, frozen=True, kw_only=True):
+    """A turn that changed files in a worktree."""
+
+    turn: str
+    """Names it in requests."""
+
+    label: str
+    at: datetime
+
+
+class TurnList(View, frozen=True, kw_only=True):
+    """The turns of an agent or a task that changed files, the newest first."""
+
+    turns: tuple[TurnView, ...] = ()
+
+
 class DiffLine(View, frozen=True, kw_only=True, omit_defaults=True):
     """One line of a diff, with its number before and after."""
 

@@ -3,6 +3,7 @@
 
 import { get, newKey, path, say } from "../api.js";
 import { confirmed } from "../channels.js";
+import { moment } from "../clock.js";
 import { errorLine, h, keyed, pushButton, setAttribute, setHidden, setText, show } from "../dom.js";
 import { Part } from "../part.js";
 import { store } from "../store.js";
@@ -24,8 +25,15 @@ class WorkChanges extends Part {
     this.error = errorLine();
     this.buttons = h("p", { class: "acts", data: { acts: "" } });
     this.form = h("div", { data: { acts: "" }, hidden: true });
+    this.turns = h("select", {
+      class: "turns",
+      "aria-label": "Changes of",
+      hidden: true,
+      on: { change: () => this.#load() },
+    });
     this.replaceChildren(
       ...(this.heading ? [h("h2", { text: this.heading })] : []),
+      this.turns,
       this.head,
       this.note,
       this.conflict,
@@ -58,9 +66,19 @@ class WorkChanges extends Part {
     this.timer = setTimeout(() => this.#load(), SOON_MS);
   }
 
+  /** The part of an address that says of which turn. */
+  get #turn() {
+    return this.turns.value ? `?turn=${this.turns.value}` : "";
+  }
+
   async #load() {
-    this.found = await get(`${this.owner}/changes`).catch((problem) => ({ problem }));
+    const [found, { turns }] = await Promise.all([
+      get(`${this.owner}/changes${this.#turn}`).catch((problem) => ({ problem })),
+      get(`${this.owner}/turns`).catch(() => ({ turns: [] })),
+    ]);
     if (!this.isConnected) return;
+    this.found = found;
+    this.#paintTurns(turns);
     this.#paint();
     for (const [file, shown] of this.open) if (shown) this.#show(file);
   }
@@ -69,7 +87,7 @@ class WorkChanges extends Part {
 
   #paint() {
     const { problem, note, files = [], more, workspace } = this.found;
-    if (this.optional) setHidden(this, Boolean(problem) || !workspace);
+    if (this.optional) setHidden(this, !this.turns.value && (Boolean(problem) || !workspace));
     setText(this.head, problem ? "" : standing(this.found));
     setText(this.note, problem?.message ?? note ?? "");
     setHidden(this.note, !this.note.textContent);
@@ -88,6 +106,17 @@ class WorkChanges extends Part {
     setText(this.more, more ? `${more} more files` : "");
     setHidden(this.more, !more);
     this.#paintActs();
+  }
+
+  #paintTurns(turns) {
+    keyed(
+      this.turns,
+      [{ turn: "" }, ...turns],
+      ({ turn }) => turn,
+      ({ turn, label, at }) =>
+        h("option", { value: turn, text: turn ? `${moment(at)}, ${visible(label, 60)}` : "All changes" }),
+    );
+    setHidden(this.turns, turns.length === 0);
   }
 
   #row({ file, path: name }) {
@@ -116,7 +145,7 @@ class WorkChanges extends Part {
   async #show(file) {
     const row = [...this.list.children].find((each) => each.file === file);
     if (!row) return;
-    const diff = await get(`${this.owner}/changes/${file}`).catch((problem) => ({ problem }));
+    const diff = await get(`${this.owner}/changes/${file}${this.#turn}`).catch((problem) => ({ problem }));
     row.content = diff;
     this.#paintDiff(row);
   }

@@ -6,7 +6,7 @@ import msgspec
 
 from muster.errors import Forbidden, NotFound
 from muster.http.routing import EVERYBODY, OPERATOR, ApiCall, route
-from muster.http.types import Body
+from muster.http.types import Body, Query
 from muster.machines.commands import SendMessage
 from muster.machines.ids import ConversationId, WorkspaceId
 from muster.machines.state import Agent, Workspace
@@ -14,6 +14,7 @@ from muster.views.answers import Recorded
 from muster.views.answers.workspaces import (
     Changes,
     FileDiff,
+    TurnList,
     WorkPlace,
     WorkspaceList,
     WorkspaceView,
@@ -23,8 +24,10 @@ from muster.workspaces.answering import (
     agent_changes,
     agent_diff,
     agent_place,
+    agent_turns,
     task_changes,
     task_diff,
+    task_turns,
 )
 from muster.workspaces.viewing import view_workspace, view_workspaces
 
@@ -54,31 +57,54 @@ async def show_agent_place(call: ApiCall, name: str) -> WorkPlace:
     return await agent_place(call.muster.workspaces, call.agent(name))
 
 
+class TurnQuery(Query, frozen=True, kw_only=True):
+    """Which changes."""
+
+    turn: Annotated[str, msgspec.Meta(max_length=64)] = ""
+    """Only those of this turn; left out, all of them."""
+
+
+@route("GET", "/api/agents/{name}/turns", may=EVERYBODY)
+async def list_agent_turns(call: ApiCall, name: str) -> TurnList:
+    """List the turns in which an agent changed files of its worktree."""
+    return await agent_turns(call.muster.workspaces, _reads(call, call.agent(name)))
+
+
+@route("GET", "/api/conversations/{conversation}/turns", may=EVERYBODY)
+async def list_task_turns(call: ApiCall, conversation: str) -> TurnList:
+    """List the turns in which a task changed files of its worktree."""
+    return await task_turns(call.muster.workspaces, ConversationId(conversation))
+
+
 @route("GET", "/api/agents/{name}/changes", may=EVERYBODY, compress=True)
-async def show_agent_changes(call: ApiCall, name: str) -> Changes:
+async def show_agent_changes(call: ApiCall, name: str, query: TurnQuery) -> Changes:
     """List the files that an agent has changed, in its worktree or in the shared folder."""
     agent, store = _reads(call, call.agent(name)), call.muster.store
     show = call.access.shown_event
     named = await written_files(store, agent, 0, call.team.seq, show)
-    return await agent_changes(call.muster.workspaces, agent, {path for _, path in named})
+    touched = {path for _, path in named}
+    return await agent_changes(call.muster.workspaces, agent, touched, query.turn)
 
 
 @route("GET", "/api/agents/{name}/changes/{file}", may=EVERYBODY, compress=True)
-async def show_agent_diff(call: ApiCall, name: str, file: str) -> FileDiff:
+async def show_agent_diff(call: ApiCall, name: str, file: str, query: TurnQuery) -> FileDiff:
     """Show the diff of one file that an agent has changed."""
-    return await agent_diff(call.muster.workspaces, _reads(call, call.agent(name)), file)
+    agent = _reads(call, call.agent(name))
+    return await agent_diff(call.muster.workspaces, agent, file, query.turn)
 
 
 @route("GET", "/api/conversations/{conversation}/changes", may=EVERYBODY, compress=True)
-async def show_task_changes(call: ApiCall, conversation: str) -> Changes:
+async def show_task_changes(call: ApiCall, conversation: str, query: TurnQuery) -> Changes:
     """List the files that a task has changed in its worktree."""
-    return await task_changes(call.muster.workspaces, ConversationId(conversation))
+    task = ConversationId(conversation)
+    return await task_changes(call.muster.workspaces, task, query.turn)
 
 
 @route("GET", "/api/conversations/{conversation}/changes/{file}", may=EVERYBODY, compress=True)
-async def show_task_diff(call: ApiCall, conversation: str, file: str) -> FileDiff:
+async def show_task_diff(call: ApiCall, conversation: str, file: str, query: TurnQuery) -> FileDiff:
     """Show the diff of one file that a task has changed."""
-    return await task_diff(call.muster.workspaces, ConversationId(conversation), file)
+    task = ConversationId(conversation)
+    return await task_diff(call.muster.workspaces, task, file, query.turn)
 
 
 # ── acting ────────────────────────────────────────────────────────────────────────────────────────
