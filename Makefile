@@ -32,6 +32,9 @@ FRAMEWORKS := $(VENV)/frameworks-$(shell cksum < tests/guides/frameworks.txt | c
 # The dashboard is tested in a real browser: Debian's, or the one that CHROMIUM=... names.
 CHROMIUM ?= /usr/bin/chromium
 export CHROMIUM
+# Its core paths are tested in Firefox, too.
+FIREFOX ?= /usr/bin/firefox-esr
+export FIREFOX
 
 # The unit of `muster service` is verified by systemd itself, which need not run.
 SYSTEMD_ANALYZE := /usr/bin/systemd-analyze
@@ -68,7 +71,7 @@ FAILED := $(VENV)/failed-tests
 AGAIN := $(BIN)/python -m tests.again $(FAILED)
 COVER := --cov=muster.machines --cov=muster.store --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
 
-test: $(VENV)/.installed-test | $(CHROMIUM) $(AGENTS)/.installed $(FRAMEWORKS)/.installed $(SYSTEMD_ANALYZE)  ## run all tests (ARGS="-k name" passes options, and watches no branches)
+test: $(VENV)/.installed-test | $(CHROMIUM) $(FIREFOX) $(AGENTS)/.installed $(FRAMEWORKS)/.installed $(SYSTEMD_ANALYZE)  ## run all tests (ARGS="-k name" passes options, and watches no branches)
 ifeq ($(ARGS),)
 	@rm -f $(FAILED)
 	$(PYTEST) $(COVER) --failed-to=$(FAILED) || $(AGAIN)
@@ -199,6 +202,13 @@ $(CHROMIUM):
 	@echo '$(ROOT) apt-get install chromium fonts-dejavu-core (Ctrl-C stops; CHROMIUM=... names another).'
 	$(ROOT) apt-get update --quiet=2
 	$(ROOT) apt-get install --quiet=2 --yes --no-install-recommends chromium fonts-dejavu-core
+
+$(FIREFOX):
+	@command -v apt-get >/dev/null || { echo 'Install Firefox, or name yours with FIREFOX=...'; exit 1; }
+	@echo 'The core paths of the dashboard run in Firefox, and there is no $(FIREFOX). Installing it on this machine with'
+	@echo '$(ROOT) apt-get install firefox-esr (Ctrl-C stops; FIREFOX=... names another).'
+	$(ROOT) apt-get update --quiet=2
+	$(ROOT) apt-get install --quiet=2 --yes --no-install-recommends firefox-esr
 
 $(SYSTEMD_ANALYZE):
 	@command -v apt-get >/dev/null || { echo 'Install systemd: its systemd-analyze checks the unit of `muster service`.'; exit 1; }

@@ -17,7 +17,6 @@ from tests.web.pages import (
     Watched,
     a_free_port,
     hard_to_use,
-    in_both_themes,
     live_at,
     sign_in_code,
     watched,
@@ -246,14 +245,6 @@ def _background(page: Page) -> str:
 
 
 # ── made for people ───────────────────────────────────────────────────────────────────────────────
-
-
-def test_the_page_is_accessible(inspector: Watched, server: Server) -> None:
-    page = inspector.signed_in(server)
-    for place in ("", "agent/Echo"):
-        page.goto(f"{server.url}/#/{place}")
-        expect(page.locator("agent-card, chat-thread").first).to_be_visible()
-        assert in_both_themes(page) == []
 
 
 def test_on_a_phone_nothing_scrolls_sideways_and_buttons_are_large_enough(

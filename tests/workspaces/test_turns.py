@@ -13,9 +13,10 @@ from muster.workspaces.recording import turn_ended, worked_in
 from muster.workspaces.turns import STEP, record_turn
 from tests.builders import ADA, BEN, HUMAN
 from tests.store.harness import in_loop
-from tests.workspaces.repositories import Workshop, a_workshop, git
+from tests.workspaces.repositories import Workshop, a_repository, a_workshop, git
 
 SESSION = SessionId("session-1")
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize {size}\n"
 
 
 async def turns(shop: Workshop) -> list[tuple[str, list[str]]]:
@@ -99,3 +100,31 @@ async def test_the_facts_that_end_a_turn(tmp_path: Path) -> None:
         team = shop.dispatcher.team
         for fact in (moved("ACTIVE", "QUEUED"), done, end):
             assert [each.seat for each in worked_in(team, fact)] == [ADA]
+
+
+@in_loop
+async def test_submodules_and_lfs_pointers_are_read_as_they_are(tmp_path: Path) -> None:
+    inner = a_repository(tmp_path / "inner", **{"lib.py": "lib\n"})
+    top = a_repository(tmp_path / "project", **{"app.py": "one\n"})
+    allowed = ("-c", "protocol.file.allow=always")
+    git(top, *allowed, "submodule", "--quiet", "add", str(inner), "lib")
+    (top / ".gitattributes").write_text("*.bin filter=lfs diff=lfs merge=lfs -text\n")
+    (top / "model.bin").write_text(POINTER.format(size=1))
+    git(top, "-c", "filter.lfs.required=false", "add", "--all")
+    git(top, "commit", "--quiet", "--message", "Second")
+    async with a_workshop(tmp_path, top) as shop:
+        folder = await shop.enter()
+        assert (await agent_changes(shop.service, shop.dispatcher.team.agents[ADA], ())).files == ()
+        (folder / "model.bin").write_text(POINTER.format(size=2))
+        (folder / "lib").rmdir()
+        git(folder, *allowed, "submodule", "--quiet", "update", "--init", "lib")
+        (folder / "lib" / "lib.py").write_text("changed\n")
+        git(folder / "lib", "commit", "--quiet", "--all", "--message", "In the submodule")
+        record_turn(shop.workspace(), "turn 1 in #design")
+        ada = shop.dispatcher.team.agents[ADA]
+        found = await agent_changes(shop.service, ada, ())
+        assert [file.path for file in found.files] == ["lib", "model.bin"]
+        for file in found.files:
+            diff = await agent_diff(shop.service, ada, file.file)
+            assert diff.hunks
+        assert await turns(shop) == [("turn 1 in #design", ["lib", "model.bin"])]

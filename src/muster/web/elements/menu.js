@@ -19,7 +19,7 @@ export function openMenu(opener, label, items) {
   );
   menu.addEventListener("keydown", (event) => move(event, menu, opener));
   menu.addEventListener("toggle", ({ newState }) => newState === "closed" && close(menu, opener));
-  document.body.append(menu);
+  document.getElementById("main").append(menu); // within a landmark
   opener.setAttribute("aria-expanded", "true");
   menu.showPopover();
   place(menu, opener.getBoundingClientRect());

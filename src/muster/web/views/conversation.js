@@ -143,7 +143,7 @@ class ConversationView extends Part {
     if (this.missing.dataset.text === text) return;
     this.missing.dataset.text = text;
     this.missing.replaceChildren(
-      h(this.asked ? "h1" : "h2", { text }),
+      h("h1", { text }),
       h("p", {
         text: "Every request is a task. muster picks the agent whose description matches, shows why, hands over the work, and shows the result.",
       }),
