@@ -104,4 +104,4 @@ def at_work(muster: Inside) -> None:
     table = "| a | b |\n|---|---|\n| 1 | 2 |"
     said = PostMessage(channel=ChannelId("design"), text=table, speaker_name="Grace")
     muster.send(said, actor=person("Grace"))
-    muster.asks("Ada", "Bash", "rm -r build", effects=("deletes build",), folder="/work/app")
+    muster.asks("Ada", "Bash", "rm -r build", effects=("deletes build",), folder="/srv/app")

@@ -175,7 +175,8 @@ class ChannelMembers extends Part {
 
   #paintRow({ parts }, member, state) {
     const { agent } = member;
-    const away = store.agents.get(member.seat)?.onCall ? "starts for its turn" : "not connected";
+    const isReady = store.agents.get(member.seat)?.badge.group === "idle"; // muster starts it when it has work
+    const away = isReady ? "starts for its turn" : "not connected";
     setText(parts.state, member.present ? member.state : away);
     parts.state.dataset.turn = member.present ? member.state : "";
     setHidden(parts.role, !isSelector(state, agent));

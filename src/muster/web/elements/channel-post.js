@@ -90,7 +90,7 @@ class ChannelPost extends Part {
     const mode = this.mode.value || rule;
     const busy = Boolean(state.holder);
     const sending = store.pending.has(this.postKey);
-    setText(this.mode.firstElementChild, `as the channel: ${rule}`);
+    setText(this.mode.firstElementChild, `as the channel: ${MODES[rule].label}`);
     setText(this.send, sending ? "Sending …" : busy ? MODES[mode].button : "Send");
     this.send.dataset.mode = busy ? mode : "";
     setAttribute(this.send, "aria-disabled", sending ? "true" : null);
