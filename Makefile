@@ -40,7 +40,7 @@ export FIREFOX
 SYSTEMD_ANALYZE := /usr/bin/systemd-analyze
 
 .DEFAULT_GOAL := help
-.PHONY: help up agents frameworks claude-next claude-again test test-quick screenshots lint format types check bench bench-peers night dist changelog clean
+.PHONY: help up agents frameworks claude-next claude-again test test-quick screenshots newcomer lint format types check bench bench-peers night dist changelog clean
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' Makefile | expand -t 14
@@ -104,6 +104,9 @@ claude-again: | $(AGENTS)/.installed  ## test with Claude Code again and again (
 agents: $(AGENTS)/.installed  ## install Codex, Gemini CLI, opencode and Qwen Code for their tests
 
 frameworks: $(FRAMEWORKS)/.installed  ## install LangGraph, OpenAI Agents, PydanticAI and AutoGen for their tests
+
+newcomer: $(VENV)/.installed-test | $(CHROMIUM)  ## time the way from a clone to two agents whose work is merged
+	$(BIN)/python -m tests.acceptance.newcomer
 
 screenshots: $(VENV)/.installed-test | $(CHROMIUM)  ## take the pictures of the dashboard in docs/images
 	$(BIN)/python -m tests.web.screenshots docs/images

@@ -43,7 +43,7 @@ class Journey:
         begin = monotonic()
         yield
         now = monotonic()
-        print(f"{now - self._begin:7.1f} s  {now - begin:6.1f} s  {what}", flush=True)  # noqa: T201
+        print(f"{now - self._begin:7.1f} s  {now - begin:6.1f} s  {what}", flush=True)
 
 
 def run(*line: object, cwd: Path, env: dict[str, str] | None = None) -> str:
