@@ -82,8 +82,7 @@ from muster.upkeep import look_after
 from muster.version import __version__
 from muster.views.conversation_costs import Costs
 from muster.views.history import History
-from muster.workspaces.cleaning import WorkspaceCleaner
-from muster.workspaces.recording import TurnRecorder
+from muster.workspaces.recording import workspace_keepers
 from muster.workspaces.rules import rules_of
 from muster.workspaces.service import Workspaces
 
@@ -274,9 +273,8 @@ async def run_team(
     log_provider = OpenLogProvider(dispatcher, store, options.delegation.root)
     shared = StateFiles(dispatcher, clock, roster.state_files(in_force.current), home=home)
     workspaces = Workspaces(dispatcher, home, rules_of(in_force, options.delegation, home))
-    cleaner = WorkspaceCleaner(workspaces, store, feed, dispatcher, clock)
-    recorder = TurnRecorder(workspaces, store, feed, dispatcher, clock)
-    files: list[Files] = [log_provider, shared, cleaner, recorder]
+    keepers = workspace_keepers(workspaces, store, feed, dispatcher, clock)
+    files: list[Files] = [log_provider, shared, *keepers]
     files += _inbox_files(dispatcher, store, clock, options.inboxes, feed)
     tasks = _tasks(dispatcher, clock, log_provider, options.delegation, home, workspaces)
     requests = await _requests(dispatcher, clock, log_provider, tasks, options.delegation)

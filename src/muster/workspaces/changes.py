@@ -65,6 +65,16 @@ class Comparison(NamedTuple):
         return FileDiff(file=found.shown, hunks=hunks, note=note)
 
 
+def copied_index(git: Git, folder: Path) -> Path:
+    """A copy of the index of a work tree, with its time: git compares the time of an index with
+    those of files to know which of them it must read."""
+    index = folder / "index"
+    current = Path(git.ok("rev-parse", "--path-format=absolute", "--git-path", "index").text)
+    if current.is_file():
+        shutil.copy2(current, index)
+    return index
+
+
 @contextmanager
 def with_uncommitted(
     git: Git, base: str, *, without: tuple[str, ...] = ()
@@ -72,11 +82,8 @@ def with_uncommitted(
     """The work tree beside a commit, with files that git does not know, apart from `without`."""
     with TemporaryDirectory(prefix="muster-git-") as scratch:
         folder = Path(scratch)
-        index, objects = folder / "index", folder / "objects"
+        index, objects = copied_index(git, folder), folder / "objects"
         objects.mkdir()
-        current = Path(git.ok("rev-parse", "--path-format=absolute", "--git-path", "index").text)
-        if current.is_file():
-            shutil.copyfile(current, index)
         store = git.ok("rev-parse", "--path-format=absolute", "--git-path", "objects").text
         variables = {
             "GIT_INDEX_FILE": str(index),

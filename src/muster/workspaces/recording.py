@@ -15,6 +15,7 @@ from muster.machines.ids import MUSTER
 from muster.machines.state import Team, Workspace
 from muster.machines.vocabulary import Machine, TurnState, WorkspaceState
 from muster.store.base import EventStore
+from muster.workspaces.cleaning import WorkspaceCleaner
 from muster.workspaces.reading import count_changes
 from muster.workspaces.service import Workspaces
 from muster.workspaces.turns import STEP, record_turn
@@ -110,3 +111,13 @@ def worked_in(team: Team, fact: Fact) -> list[Workspace]:
             return [each for each in found if each.seat is not None and each.seat == seat]
         case _:
             return []
+
+
+def workspace_keepers(
+    workspaces: Workspaces, store: EventStore, feed: Feed, dispatcher: Dispatcher, clock: Clock
+) -> tuple[WorkspaceCleaner, TurnRecorder]:
+    """What looks after workspaces when work in them ends."""
+    return (
+        WorkspaceCleaner(workspaces, store, feed, dispatcher, clock),
+        TurnRecorder(workspaces, store, feed, dispatcher, clock),
+    )

@@ -5,7 +5,6 @@ whose parent is the commit of the turn before. The agent's branch, index and fil
 A turn that changes nothing has no commit.
 """
 
-import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -17,7 +16,7 @@ from muster.errors import NotFound
 from muster.limits import TURNS_SHOWN_MAX
 from muster.machines.state import Workspace
 from muster.views.answers.workspaces import Changes, FileDiff, TurnList, TurnView
-from muster.workspaces.changes import Comparison, count, listed
+from muster.workspaces.changes import Comparison, copied_index, count, listed
 from muster.workspaces.git import Git
 from muster.workspaces.reading import is_whole, place_of
 from muster.workspaces.worktrees import turns_ref
@@ -53,10 +52,7 @@ def _tree(git: Git) -> str:
     """The files of a work tree as a tree, with those that git does not know yet. The index is a
     copy: the agent may be using its own."""
     with TemporaryDirectory(prefix="muster-git-") as scratch:
-        index = Path(scratch) / "index"
-        current = Path(git.ok("rev-parse", "--path-format=absolute", "--git-path", "index").text)
-        if current.is_file():
-            shutil.copyfile(current, index)
+        index = copied_index(git, Path(scratch))
         aside = git.with_environment({"GIT_INDEX_FILE": str(index)})
         aside.ok("add", "--all", writes=True)
         return aside.ok("write-tree", writes=True).text
