@@ -116,7 +116,7 @@ def worked_in(team: Team, fact: Fact) -> list[Workspace]:
 def workspace_keepers(
     workspaces: Workspaces, store: EventStore, feed: Feed, dispatcher: Dispatcher, clock: Clock
 ) -> tuple[WorkspaceCleaner, TurnRecorder]:
-    """What looks after workspaces when work in them ends."""
+    """The reactors that look after workspaces when work in them ends."""
     return (
         WorkspaceCleaner(workspaces, store, feed, dispatcher, clock),
         TurnRecorder(workspaces, store, feed, dispatcher, clock),

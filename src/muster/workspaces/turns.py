@@ -1,4 +1,4 @@
-"""What each turn in a worktree changed: a chain of commits beside the branch of the worktree.
+"""Turns in a worktree and their changes: a chain of commits beside the branch of the worktree.
 
 At the end of a turn the files of the worktree are recorded as a commit on a ref of muster's own,
 whose parent is the commit of the turn before. The agent's branch, index and files are not touched.
