@@ -7,8 +7,6 @@ are variations of such; `tests/confine/test_canary.py` runs them under confineme
 from pathlib import Path
 from typing import Final
 
-import pytest
-
 from muster.permissions.judge import judge
 
 TABLE: Final = Path(__file__).with_name("lines.tsv")
@@ -27,9 +25,16 @@ def test_the_table_has_lines_of_both_kinds_and_each_once() -> None:
     assert len(commands) >= 450
 
 
-@pytest.mark.parametrize(("command", "verdict"), lines())
-def test_a_line_gets_its_verdict(command: str, verdict: str, tmp_path: Path) -> None:
+def test_a_line_gets_its_verdict(tmp_path: Path) -> None:
     (tmp_path / "s").mkdir()
     (tmp_path / "notes.txt").write_text("alpha\n")
-    given = judge("MAIN", "Bash", {"command": command}, cwd=str(tmp_path))
-    assert given.decision == verdict, given.reason
+    given = {
+        command: judge("MAIN", "Bash", {"command": command}, cwd=str(tmp_path))
+        for command, _ in lines()
+    }
+    wrong = [
+        (command, given[command].reason)
+        for command, verdict in lines()
+        if given[command].decision != verdict
+    ]
+    assert wrong == []

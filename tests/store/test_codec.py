@@ -41,16 +41,16 @@ def test_every_kind_of_fact_has_an_example() -> None:
     assert set(BY_KIND) == set(FACTS)
 
 
-@pytest.mark.parametrize("kind", FACTS, ids=lambda kind: kind.__name__)
-def test_a_fact_survives_encoding_and_decoding_unchanged(kind: type[Fact]) -> None:
-    before = event(7, BY_KIND[kind], cause=6)
+def test_a_fact_survives_encoding_and_decoding_unchanged() -> None:
+    before = [event(7, BY_KIND[kind], cause=6) for kind in FACTS]
 
-    assert decode(encode(before)) == before
+    assert [decode(encode(each)) for each in before] == before
 
 
-@pytest.mark.parametrize("kind", FACTS, ids=lambda kind: kind.__name__)
-def test_no_field_of_a_fact_hides_one_of_the_envelope(kind: type[Fact]) -> None:
-    assert not set(Envelope.__struct_encode_fields__) & set(kind.__struct_encode_fields__)
+def test_no_field_of_a_fact_hides_one_of_the_envelope() -> None:
+    envelope = set(Envelope.__struct_encode_fields__)
+
+    assert [kind for kind in FACTS if envelope & set(kind.__struct_encode_fields__)] == []
 
 
 def test_the_wire_format_is_one_flat_object_with_the_envelope_first() -> None:
