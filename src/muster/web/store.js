@@ -344,7 +344,7 @@ class Store {
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 const listed = (agents) => (Array.isArray(agents) ? agents : []);
 
-const HOLLOW = /^(```.*|[|:\s-]+|\|.*\|)$/; // fences and rows of tables say little without the others
+const HOLLOW = /^(\x60{3}.*|[|:\s-]+|\|.*\|)$/; // fences and rows of tables say little without the others
 
 /** The last line that says something, as a terminal and a reader of Markdown would see it. */
 function lastLine(text) {
@@ -354,7 +354,7 @@ function lastLine(text) {
     .map((each) => plain(each).trim())
     .filter(Boolean);
   const telling = lines.findLast((each) => !HOLLOW.test(each)) ?? lines.at(-1) ?? "";
-  const line = telling.replace(/`|\*\*/g, "");
+  const line = telling.replace(/\x60|\*\*/g, "");
   return line.length > 200 ? `${line.slice(0, 200)}…` : line;
 }
 
