@@ -135,7 +135,8 @@ bench-peers: $(VENV)/.installed-bench $(PEERS)/.installed  ## measure against ot
 # Another life every night; what a failing run prints repeats it.
 SEED ?= $(shell date +%Y%m%d)
 
-night: $(VENV)/.installed-test  ## the long runs, some three hours: simulated lives, a soak, storms and races (SEED=7 repeats one)
+night: $(VENV)/.installed-test  ## the long runs, some three hours: large state spaces, simulated lives, a soak, storms and races (SEED=7 repeats one)
+	$(BIN)/python -m tests.simulation.explore
 	$(BIN)/python -m tests.simulation.world --seed $(SEED) --steps 1000000
 	$(BIN)/python -m tests.stress.soak --seed $(SEED) --seconds 1800
 	$(BIN)/python -m tests.stress.run_cycles --seed $(SEED) --cycles 2000
