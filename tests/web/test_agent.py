@@ -315,7 +315,7 @@ def test_the_soul_is_shown_and_keys_go_to_the_previous_and_next_agent(
         operator.post("/api/send", {"message": "hatch"}, 201)
         page = person.signed_in(server, "#/agent/Lyra")
         expect(page.get_by_role("heading", name="Lyra", exact=True)).to_be_visible()
-        expect(page.locator(".facts")).to_contain_text("Colour 0")
+        expect(page.locator(".facts")).to_contain_text("run by the lead")
         tab(page, "Soul")
         expect(page.get_by_role("tabpanel").locator("pre")).to_contain_text(
             "**chose**"
