@@ -2685,6 +2685,35 @@ TALKING_TO_EACH = (
         },
     ),
     Promise(
+        "Nobody can speak in the name of a person: no name, no line and no notice of muster.",
+        {
+            "machines/identity/test_renaming.py": [
+                "test_a_name_that_reads_as_the_person_or_as_muster_is_reserved",
+                "test_nobody_takes_the_name_under_which_the_program_still_speaks",
+            ],
+            "views/memory/test_wake_payload.py": [
+                "test_no_name_can_be_read_as_a_speaker_with_a_channel",
+                "test_what_muster_tells_a_lead_is_not_the_words_of_the_person",
+                "test_a_line_break_cannot_forge_a_speaker",
+            ],
+            "web/test_speakers.py": [
+                "test_every_line_on_the_page_belongs_to_the_one_who_said_it",
+            ],
+        },
+    ),
+    Promise(
+        "An agent that is renamed while it runs inside its lead is reached and heard until it ends.",
+        {
+            "machines/identity/test_renaming.py": [
+                "test_the_running_program_keeps_its_name_until_it_sleeps",
+                "test_the_lead_is_told_of_the_new_name_by_muster",
+            ],
+            "mirrors/inbox_file/test_files.py": [
+                "test_an_agent_that_is_renamed_while_it_runs_keeps_its_inbox_until_it_sleeps",
+            ],
+        },
+    ),
+    Promise(
         "The later act of a person wins a merge: a rename, and an edit of a soul.",
         {
             "machines/teams/test_acts_of_people.py": [

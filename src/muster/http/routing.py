@@ -145,14 +145,14 @@ class ApiCall:
         return self.access.shown(self.muster.team)
 
     def agent(self, name: str) -> Agent:
-        """The agent with this name, or with this document (`agent-identity:9`) if it has none.
+        """The agent with this name; else the one with this document (`agent-identity:9`) or seat.
 
         A retired agent is found by its name until another one takes it. The machine refuses every
         command about it but the one that brings it back.
         """
         team = self.team
         seat = team.names.get(name_key(name))
-        if seat is None and name.startswith(_DOCUMENT):
+        if seat is None:
             seat = _seat(name.removeprefix(_DOCUMENT))
         found = None if seat is None else team.agents.get(seat)
         found = found or self._renamed_caller(name) or retired_as(team, name)

@@ -22,7 +22,7 @@ from muster.machines.events import AgentStatus
 from muster.machines.identity.palette import appearance
 from muster.machines.identity.places import in_free_seat, occupant
 from muster.machines.identity.wake_orders import WAKE
-from muster.machines.ids import SeatId
+from muster.machines.ids import MUSTER, SeatId
 from muster.machines.state import Agent, Status, Team
 from muster.machines.vocabulary import Authority, Placeholder, RunMode
 from muster.team import Muster
@@ -35,7 +35,7 @@ WHO_IS_THERE: Final = (
 
 DIRECTIONS: Final = (
     *(SUMMON, WAKE, "[AGENT_STATUS?]"),
-    *("[START AGENT:", "[STOP AGENT:", "[AGENT ENDED:"),
+    *("[START AGENT:", "[STOP AGENT:", "[AGENT ENDED:", "[AGENT RENAMED:"),
 )
 """Prefixes of muster's own messages to a lead; any other message comes from a person."""
 
@@ -178,7 +178,7 @@ async def _ask_lead(muster: Muster, actor: str, seats: Sequence[SeatId]) -> bool
             reported.set()
 
     muster.dispatcher.watch(note)
-    ask = SendMessage(text=WHO_IS_THERE, speaker_name=muster.team.human)
+    ask = SendMessage(text=WHO_IS_THERE, speaker_name=MUSTER)
     await muster.dispatcher.send(ask, actor=actor)
     timer = muster.clock.call_later(ANSWER_SECONDS, reported.set)
     try:

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from muster.machines.ids import ChannelId, SeatId, SessionId
-from muster.machines.vocabulary import FaceVariant, Status
+from muster.machines.vocabulary import FaceVariant, SpeakerType, Status
 
 Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 """A time with a time zone, which is the same moment on every machine."""
@@ -62,7 +62,7 @@ class MessageCopy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
 
     type: Literal["message"]
     speaker_name: str
-    speaker_type: Literal["human", "agent"]
+    speaker_type: SpeakerType
     target_agent: str | None
     text: str
     server_session_id: SessionId

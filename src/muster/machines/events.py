@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 import msgspec
 
 from muster.machines.documents import AgentDocument, HandedOver, MessageCopy, WakeCheck
-from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId, WorkspaceId
+from muster.machines.ids import MUSTER, ChannelId, ConversationId, SeatId, SessionId, WorkspaceId
 from muster.machines.policies import RunPolicy
 from muster.machines.vocabulary import (
     NO_LIMIT,
@@ -42,6 +42,7 @@ from muster.machines.vocabulary import (
     Remark,
     Role,
     RunMode,
+    SpeakerType,
     StatePermissions,
     StatusEntry,
     Taken,
@@ -882,8 +883,8 @@ class Announcement(Fact, frozen=True, kw_only=True):
 
 class UserMessage(Fact, frozen=True, kw_only=True):
     """A message of a human, in a channel or to one agent (the lead where `target_agent` is null),
-    or of an agent to another one. It is delivered at once to the seats in `deliver_to`, to the
-    others with their next turn.
+    of an agent to another one, or of muster to the lead (`speakerName` is `muster`). It is
+    delivered at once to the seats in `deliver_to`, to the others with their next turn.
     """
 
     text: str
@@ -902,6 +903,13 @@ class UserMessage(Fact, frozen=True, kw_only=True):
     """The seq of the message that it answers."""
 
     files: tuple[AttachedFile, ...] = ()
+
+    @property
+    def speaker_type(self) -> SpeakerType:
+        """The kind of its speaker. No person and no agent can be called `muster`."""
+        if self.sender is not None:
+            return "agent"
+        return "muster" if self.speaker_name == MUSTER else "human"
 
 
 class AgentMessage(Fact, frozen=True, kw_only=True):

@@ -20,6 +20,9 @@ _PLAIN = re.compile(r"[\w .-]+")  # letters and digits of any script, space, dot
 _RESERVED = frozenset({name_key(MAIN), name_key(QUEUE), name_key(MUSTER), ".", ".."})
 """Names that mean something else in a log, a queue, a notice or a path."""
 
+_OF_PEOPLE = frozenset({"human", "operator", "person", "system"})
+"""Words that a model takes for somebody with a say. A person may be called so."""
+
 NAME_EDGES: Final = " \t\r\n@'\"`*_.,:;!?()[]<>"
 """Characters that a model puts around a name."""
 
@@ -59,14 +62,32 @@ def check_agent_name(team: Team, name: str, seat: SeatId | None = None) -> None:
 
 
 def is_reserved(team: Team, name: str) -> bool:
-    """Whether a name is one of muster's own words or the human's, or looks like one."""
-    key = shown_key(name)
-    return key in _RESERVED or key == shown_key(team.human)
+    """Whether a name is one of muster's own words or the human's, or looks like one.
+
+    One that goes on after the human's name (`Marcus in design`) would be read as the human, too.
+    """
+    key, words, human = shown_key(name), _words(name), _words(team.human)
+    whole = "".join(words)
+    is_like_human = bool(human) and (words[: len(human)] == human or whole == "".join(human))
+    return is_like_human or bool({key, whole} & (_RESERVED | _OF_PEOPLE))
+
+
+def check_human_name(name: str) -> None:
+    """Refuse a name that the human of a team cannot have: agents address the human by it."""
+    check_plain("the name", name)
+    check_scripts(name)
+    if shown_key(name) in _RESERVED:
+        raise NameReserved(name=name)
 
 
 def shown_key(name: str) -> str:
     """The key under which names are compared as a reader takes them."""
     return name_key(_latin(name))
+
+
+def _words(name: str) -> list[str]:
+    """The letters and digits of a name as a reader takes them, without what is between them."""
+    return re.findall(r"[^\W_]+", shown_key(name))
 
 
 def check_scripts(name: str) -> None:

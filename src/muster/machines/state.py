@@ -397,6 +397,10 @@ class Agent(Record, frozen=True, kw_only=True):
     former_names: tuple[str, ...] = ()
     """The names that it had, the last one last: a program that runs knows it by one of them."""
 
+    running_as: str = ""
+    """The name that its running program knows, where it was renamed meanwhile and muster cannot
+    reach the program by a token: its inbox file and its words have that name until it sleeps."""
+
     folder: str = ""
     """Its folder in the home, if that is not its name: a rename and a namesake do not move it."""
 
@@ -458,6 +462,12 @@ class Agent(Record, frozen=True, kw_only=True):
     """The conversation that it leads, or led when it began the work that has no result yet."""
 
     conversation_used: Usage = Usage()
+
+    @property
+    def earlier_names(self) -> tuple[str, ...]:
+        """The names that it had, the first one first, without the one that it has."""
+        names = dict.fromkeys((self.born_as, *self.former_names))
+        return tuple(name for name in names if name and name != self.name)
 
     @property
     def differs_since(self) -> datetime | None:

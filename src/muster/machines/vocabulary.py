@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Final, TypeVar
+from typing import Final, Literal, TypeVar
 
 import msgspec
 
@@ -30,6 +30,12 @@ class Authority(StrEnum):
 
 NAMED_BY_SETTINGS: Final = (Authority.MUSTER, Authority.FILE)
 """Agents of these authorities are run as the settings say."""
+
+SpeakerType = Literal["human", "agent", "muster"]
+"""The kinds of speakers in a document of a message."""
+
+ON_FILES: Final = (Authority.LEAD, Authority.FILE)
+"""The authorities whose agents are reached by inbox files."""
 
 
 class HandState(StrEnum):

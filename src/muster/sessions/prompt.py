@@ -52,7 +52,10 @@ Reports = Callable[[Mapping[ChannelId, int]], Awaitable[None]]
 """Records that a program was told of turns: their epochs by channel."""
 
 CHOSEN: Final = "You chose this name yourself, and wrote the soul below when you did. "
-"""What an agent with a soul is told of it when it wakes."""
+RENAMED: Final = "You were called {names} before. "
+WROTE: Final = "You wrote the soul below when you were born. "
+EDITED: Final = "The soul below was written or edited by a person. "
+"""What an agent is told of its name and its soul when it wakes."""
 
 CLEANUP = (
     "This is a cleanup session: tidy up. Refactor, remove dead code, improve the tests. "
@@ -160,7 +163,7 @@ class Prompter:
         handed: HandedOver | None = None
         words = {"name": agent.id, "human": team.human, "seat": agent.seat, "color": agent.color}
         words["wishes"] = wishes_of(agent)
-        words["origin"] = CHOSEN if agent.soul else ""
+        words["origin"] = origin_of(agent)
         parts: list[str] = []
         if agent.seat == LEAD_SEAT:
             parts.append(self._templates.write(HOST if self.hosts() else LEAD, **words))
@@ -306,6 +309,16 @@ def wishes_of(agent: Agent) -> str:
     """The wishes for a new agent, where its seat was prepared with a name or a role."""
     name = f"You are asked to take the name {agent.asked_name}. " if agent.asked_name else ""
     return name + (f"Your role in the team: {agent.role}" if agent.role else "")
+
+
+def origin_of(agent: Agent) -> str:
+    """What an agent that wakes is told of its name and its soul."""
+    is_own = bool(agent.soul) and not agent.enrolled
+    is_edited, names = agent.soul_edited_at is not None, agent.earlier_names
+    if is_own and not names and not is_edited:
+        return CHOSEN
+    renamed = RENAMED.format(names=", ".join(names)) if names else ""
+    return renamed + (EDITED if is_edited else WROTE if is_own else "")
 
 
 def wake_question(agent: Agent) -> str:

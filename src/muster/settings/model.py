@@ -16,8 +16,7 @@ from muster.errors import BadSettings, BadSource, Refused
 from muster.limits import TURN_SECONDS_MAX
 from muster.machines.identity.palette import appearance
 from muster.machines.ids import GRID_SEATS, SeatId
-from muster.machines.names import check_agent_name
-from muster.machines.state import Team
+from muster.machines.names import check_human_name
 from muster.machines.vocabulary import Allowance, Placeholder, TurnConfig
 from muster.settings.agents import AGENTS, AgentSettings, Confine, WorkspaceKind, read_agents
 from muster.settings.channels import CHANNELS, ChannelSettings, Known, read_channels
@@ -382,7 +381,7 @@ def _checked(key: str, value: object, *, strict: bool) -> object:
 def _check_human(name: str) -> None:
     """Agents address the person by name, so the rules for agent names apply."""
     try:
-        check_agent_name(Team(human=""), name)
+        check_human_name(name)
     except Refused as refused:
         raise WrongError(f"team.human is {shown(name)}", f"{refused}") from None
 

@@ -43,7 +43,7 @@ def _to_agent(event: Event, fact: UserMessage, agent: Agent) -> MessageDocument:
         seq=event.seq,
         type="message",
         speaker_name=fact.speaker_name,
-        speaker_type="human" if fact.sender is None else "agent",
+        speaker_type=fact.speaker_type,
         target_agent=fact.target_agent,
         text=fact.text,
         server_session_id=event.session_id,

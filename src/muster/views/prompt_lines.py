@@ -14,18 +14,20 @@ QUOTE_CHARS: Final = 60
 def prompt_line(message: HandedMessage) -> str:
     """The speaker, the message that it answers, the text, and the places of its files.
 
-    The words of a person stay as they are; an agent could imitate a person with a line break.
+    The words of a person stay as they are, and so do muster's orders to the lead, which have the
+    souls of agents in them; an agent could imitate a person with a line break.
     """
+    is_order = message.kind is MessageKind.NOTICE and message.channel is None
     notes: list[str] = []
     if message.again:
         notes.append("told before")
-    if message.kind is MessageKind.NOTICE:
+    if message.kind is MessageKind.NOTICE and not is_order:
         notes.append("notice")
     if message.quoted is not None:
         short = shortened(message.quoted.text, QUOTE_CHARS)
         notes.append(f"in reply to {message.quoted.speaker}: {short}")
     remark = f" ({'; '.join(notes)})" if notes else ""
-    text = message.text if message.by_human else indented(message.text)
+    text = message.text if message.by_human or is_order else indented(message.text)
     lines = [f"[{message.speaker}]{remark}: {text}"]
     lines += [_file(each) for each in message.files]
     return "\n".join(lines)

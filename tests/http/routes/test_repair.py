@@ -105,6 +105,14 @@ def test_an_agent_that_connects_by_itself_is_brought_back_without_a_token(tmp_pa
         assert refused.returncode != 0
         again = muster("agent", "restore", "pm", "--home", str(tmp_path))
         assert "Cannot bring back" in again.stderr
+        seat = scene.get("/api/agents/pm")["seat"]
+        done(tmp_path, "agent", "retire", "pm")
+        done(tmp_path, "agent", "register", "pm")
+        taken = muster("agent", "restore", "pm", "--home", str(tmp_path))
+        assert "The name 'pm' belongs to seat" in taken.stderr
+        done(tmp_path, "agent", "rename", "pm", "pm 2")
+        done(tmp_path, "agent", "restore", str(seat))
+        assert scene.get("/api/agents/pm")["seat"] == seat
 
 
 def test_a_birth_that_failed_is_told_by_status_and_its_seat_is_summoned_again(

@@ -159,14 +159,14 @@ def test_a_seat_beside_the_grid_has_no_place_and_no_successor() -> None:
     assert [occupant(scene.team, each) for each in GRID_SEATS] == [None] * len(GRID_SEATS)
 
 
-def test_a_retired_agent_is_found_by_its_name_until_another_one_takes_it() -> None:
+def test_a_retired_agent_is_found_by_the_name_that_it_had() -> None:
     scene = succeeded()
     found = retired_as(scene.team, "LYRA")
     assert found == at(scene)
     assert retired_as(scene.team, "Nova") is None  # it is there
     assert retired_as(scene.team, "nobody") is None
     scene.connected("Lyra")
-    assert retired_as(scene.team, "Lyra") is None
+    assert retired_as(scene.team, "Lyra") == found
 
 
 def test_a_namesake_that_is_born_has_a_folder_of_its_own() -> None:

@@ -21,6 +21,7 @@ from muster.machines.commands import (
     EnrollAgent,
     ImportTeam,
     RegisterAgent,
+    RenameAgent,
     ReportStatus,
     SendMessage,
     SummonAgents,
@@ -273,6 +274,33 @@ def test_an_inbox_follows_the_names_that_an_import_changes(desk: Desk) -> None:
             await desk.until(lambda: desk.texts("Lyra") == ["to Zora, unread", "to the first"])
             await desk.until(lambda: desk.texts("Lyra-3") == ["to Lyra, unread", "to the third"])
             assert desk.texts("Zora") == []
+
+    run(story())
+
+
+def test_an_agent_that_is_renamed_while_it_runs_keeps_its_inbox_until_it_sleeps(desk: Desk) -> None:
+    """Its program knows one name: words to it moved away unread, and its answers were dropped."""
+
+    async def story() -> None:
+        await desk.prepare()
+        await desk.with_lead()
+        born = RegisterAgent(profile=Profile(name="Ilse", grid_position=SeatId(0)))
+        await desk.dispatcher.send(born, actor=HUMAN)
+        async with desk.followed():
+            seq = await desk.say("Ilse", "before")
+            await desk.until(lambda: desk.agent("Ilse").delivered == seq)
+            await desk.dispatcher.send(RenameAgent(seat=SeatId(0), name="Uma"), actor=HUMAN)
+            await desk.say("Uma", "after")
+            await desk.until(lambda: desk.texts("Ilse") == ["before", "after"])
+            await desk.until_made()
+            desk.answer("Ilse", "I hear you")
+            await desk.until_marked(1)
+            assert await desk.told() == [("Uma", "I hear you")]
+            await desk.say("Uma", "unread")
+            await desk.until(lambda: desk.texts("Ilse")[2:] == ["unread"])
+            await desk.dispatcher.send(ReportStatus(agents=()), actor=HUMAN)
+            await desk.until(lambda: desk.texts("Uma") == ["unread"])
+            assert "unread" not in desk.texts("Ilse")
 
     run(story())
 

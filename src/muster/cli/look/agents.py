@@ -20,6 +20,7 @@ from muster.engine.loading import load
 from muster.errors import NotFound
 from muster.home.lock import LOG_FILE
 from muster.machines.state import Agent, Status
+from muster.machines.turns.speech import speaker_label
 from muster.store.codec import decode
 from muster.store.reading import LogReader
 from muster.views.agents import view_agents
@@ -139,8 +140,8 @@ def _thread(
 
 def _said(message: MessageDocument, shown: Look) -> str:
     at = paint(f"{message.created_at.astimezone():%Y-%m-%d %H:%M:%S}", Tone.DIM, shown)
-    where = f" in {message.channel}" if message.channel else ""
-    speaker = paint(f"{message.speaker_name}{where}:", Tone.STRONG, shown)
+    label = speaker_label(message.speaker_name, message.channel)
+    speaker = paint(f"{label}:", Tone.STRONG, shown)
     first, *more = _lines(message.text)
     told = "\n    ".join([first, *more])
     return f"{at}  {speaker} {told}{_how_far(message, shown)}"

@@ -27,6 +27,7 @@ from muster.machines.commands import (
     RetireAgent,
 )
 from muster.machines.events import AgentDismissed, AgentRetired
+from muster.machines.identity.crew import retired_as
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.state import Agent, Status, TurnState
 from muster.machines.vocabulary import Authority, Role, RunMode, Usage
@@ -131,7 +132,9 @@ async def retire_agent(call: ApiCall, name: str) -> AgentView:
 @route("POST", "/api/agents/{name}/restore", may=OPERATOR)
 async def restore_agent(call: ApiCall, name: str) -> AgentView:
     """Bring a retired agent back to its seat, paused, with its name, soul and history."""
-    seat = call.agent(name).seat
+    found = call.agent(name)
+    gone = None if found.retired else retired_as(call.team, name)
+    seat = (gone or found).seat
     await call.send(RestoreAgent(seat=seat))
     return _view(call, call.team.agent(seat))
 

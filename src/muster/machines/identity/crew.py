@@ -29,10 +29,8 @@ def is_summoned(agent: Agent) -> bool:
 
 
 def retired_as(team: Team, name: str) -> Agent | None:
-    """The retired agent that had a name, the last one of several; None if another one has it."""
+    """The retired agent that had a name, the last one of several."""
     key = name_key(name)
-    if key in team.names:
-        return None
     retired = (each for each in team.agents.values() if each.retired)
     named = (each for each in retired if name_key(each.id) == key)
     return max(named, key=lambda each: each.seat, default=None)

@@ -271,7 +271,7 @@ def _foreign_reports(team: Team, entries: Iterable[e.StatusEntry]) -> Iterator[F
     """Warnings and conflicts for reported agents that the lead does not run."""
     for entry in entries:
         agent = team.agents.get(entry.grid_position)
-        if agent is None or (entry.name and agent.name != entry.name):
+        if agent is None or (entry.name and entry.name not in (agent.name, agent.running_as)):
             known = document_id(entry.grid_position)
             text = f"the lead reported {entry.name!r} in {known}, which has no agent of that name"
             yield e.WarningLogged(text=text)

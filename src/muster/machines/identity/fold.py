@@ -16,7 +16,7 @@ from muster.machines.ids import SeatId, SessionId, is_person, name_key
 from muster.machines.maps import drop, put
 from muster.machines.run_control.fold import initial_run
 from muster.machines.state import Agent, Evidence, MemoryNote, Shutdown, Status, Team, Wake
-from muster.machines.vocabulary import NAMED_BY_SETTINGS, Authority, Urgency
+from muster.machines.vocabulary import NAMED_BY_SETTINGS, ON_FILES, Authority, Urgency
 
 _EVIDENCE = {
     "woken": "process",
@@ -227,6 +227,7 @@ def agent_enabled(team: Team, event: Event, fact: e.AgentEnabled) -> Team:
 
 def agent_retired(team: Team, event: Event, fact: e.AgentRetired) -> Team:
     """The seat keeps its name for the history; another agent may take the name."""
+    team = _without_running_name(team, team.agents[fact.seat])
     agent = team.agents[fact.seat]
     team = replace(_keep_folder(team, agent), names=drop(team.names, name_key(agent.id)))
     return _with(team, replace(agent, retired=True, dismissed_until=None))
@@ -258,7 +259,10 @@ def agent_restored(team: Team, event: Event, fact: e.AgentRestored) -> Team:
 def agent_renamed(team: Team, event: Event, fact: e.AgentRenamed) -> Team:
     """The folder keeps its name, so that paths of running programs hold."""
     agent = team.agents[fact.seat]
-    names = put(drop(team.names, name_key(fact.previous)), name_key(fact.name), agent.seat)
+    running_as = _running_as(agent, fact)
+    names = drop(drop(team.names, name_key(fact.previous)), name_key(agent.running_as))
+    for name in filter(None, (fact.name, running_as)):
+        names = put(names, name_key(name), agent.seat)
     folder = "" if fact.name == agent.folder_name else agent.folder_name
     former = (*agent.former_names, fact.previous)[-FORMER_NAMES_MAX:]
     agent = replace(
@@ -267,14 +271,33 @@ def agent_renamed(team: Team, event: Event, fact: e.AgentRenamed) -> Team:
         chosen_name=agent.chosen_name and fact.name,
         born_as=agent.born_as or agent.chosen_name or fact.previous,
         renamed_at=_later_than(agent.renamed_at, event.ts),
+        running_as=running_as,
         folder=folder,
         former_names=former,
     )
     return _with(replace(_keep_folder(team, agent), names=names), agent)
 
 
+def _running_as(agent: Agent, fact: e.AgentRenamed) -> str:
+    """The name that a program on inbox files goes on with, which nobody can tell it."""
+    if agent.status is not Status.ALIVE or agent.authority not in ON_FILES:
+        return ""
+    known = agent.running_as or fact.previous
+    return known if known != fact.name else ""
+
+
+def _without_running_name(team: Team, agent: Agent) -> Team:
+    """A program that is gone has no name of its own any more, and another agent may take it."""
+    if not agent.running_as:
+        return team
+    names = drop(team.names, name_key(agent.running_as))
+    names = put(names, name_key(agent.id), agent.seat)  # where both differ in their case only
+    return _with(replace(team, names=names), replace(agent, running_as=""))
+
+
 def transition(team: Team, event: Event, fact: e.StateTransition) -> Team:
     assert fact.seat is not None
+    team = _without_running_name(team, team.agents[fact.seat])
     agent = replace(
         team.agents[fact.seat],
         status=Status(fact.target),

@@ -18,11 +18,12 @@ from muster.machines.events import Event, Fact, StateTransition
 from muster.machines.identity.membership import LEAVING
 from muster.machines.identity.places import free_seat
 from muster.machines.identity.wakes import is_asked
-from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId, is_person, name_key
+from muster.machines.ids import LEAD_SEAT, MUSTER, ChannelId, SeatId, is_person, name_key
 from muster.machines.policies import PUT_TO_SLEEP, RUN_NOW
 from muster.machines.run_control.live import between_sessions
 from muster.machines.state import MAIN, QUEUE, Agent, Conversation, Status, Team
 from muster.machines.turns.privacy import is_insider
+from muster.machines.turns.speech import indented
 from muster.machines.turns.table import ACTIVE, HELD, QUEUED
 from muster.machines.vocabulary import (
     Authority,
@@ -106,6 +107,15 @@ def _retired(team: Team, event: Event, fact: e.AgentRetired) -> Iterator[Command
     for token in sorted(team.tokens.values(), key=lambda each: each.id):
         if token.seat == fact.seat:
             yield c.RevokeToken(token_id=token.id)
+
+
+@coupling(e.AgentRenamed, "A lead that is here is told of the new name of one of its agents.")
+def _renamed(team: Team, event: Event, fact: e.AgentRenamed) -> Iterator[Command]:
+    agent = team.agents[fact.seat]
+    if agent.hosted or agent.authority is Authority.LEAD:
+        goes_on = f"; its program goes on as {agent.running_as}" if agent.running_as else ""
+        text = f"[AGENT RENAMED: {fact.previous}] it is called {fact.name} now{goes_on}"
+        yield from _told_to_lead(team, agent, text)
 
 
 @coupling(e.AgentDismissed, "An agent that the settings no longer name stops, and is retired.")
@@ -327,11 +337,18 @@ def _offered_again(team: Team, agent: Agent) -> Iterator[Command]:
 
 def _lead_is_told(team: Team, fact: e.SessionEnd) -> Iterator[Command]:
     """A lead that is here is told when the session of one of its agents has ended."""
-    agent, lead = team.agents[fact.seats[0]], team.lead
-    if agent.hosted and lead is not None and lead.present and team.shutdown is None:
+    agent = team.agents[fact.seats[0]]
+    if agent.hosted:
         words = _last_words(team, fact)
         text = f"[AGENT ENDED: {agent.id}] its session {fact.outcome}{words and f': {words}'}"
-        yield c.SendMessage(text=text, speaker_name=team.human)
+        yield from _told_to_lead(team, agent, indented(text))
+
+
+def _told_to_lead(team: Team, agent: Agent, text: str) -> Iterator[Command]:
+    """Tell a lead that is here something about one of its agents."""
+    lead = team.lead
+    if lead is not None and lead.present and lead.seat != agent.seat and team.shutdown is None:
+        yield c.SendMessage(text=text, speaker_name=MUSTER)
 
 
 def _retirement(team: Team, seat: SeatId) -> Iterator[Command]:

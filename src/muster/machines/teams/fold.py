@@ -26,7 +26,7 @@ def documents_imported(team: Team, event: Event, fact: e.DocumentsImported) -> T
     for document in fact.documents:
         before = agents.get(document.grid_position)
         if before is not None and before.name is not None:
-            names = drop(names, name_key(before.name))
+            names = drop(drop(names, name_key(before.name)), name_key(before.running_as))
     for document in fact.documents:
         seat = document.grid_position
         before = agents.get(seat) or _newcomer(document, authority_of(document, fact.authority))
@@ -57,6 +57,7 @@ def _update_agent(agent: Agent, document: AgentDocument, event: Event) -> Agent:
         successor_at=document.place,
         status=document.status,
         name=document.name,
+        running_as="",
         former_names=_former_names(agent, document),
         chosen_name=document.chosen_name or (agent.chosen_name and document.name),
         born_as=document.born_as or "",

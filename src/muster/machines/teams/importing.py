@@ -34,7 +34,7 @@ def import_team(team: Team, command: c.ImportTeam, now: datetime) -> Iterator[Fa
     for document in command.documents:
         check_document(document)
         for name in filter(None, (document.name, document.chosen_name)):
-            check_agent_name(replace(team, names={}), name)
+            check_agent_name(Team(human=team.human), name)
     for message in command.messages:
         check_message(message)
     arrived = {each.grid_position for each in command.documents}
@@ -189,7 +189,7 @@ def message_copy(event: Event) -> MessageCopy | None:
         id=f"{event.session_id}:{event.seq}",
         type="message",
         speaker_name=fact.agent_name if by_agent else fact.speaker_name,
-        speaker_type="agent" if by_agent or fact.sender is not None else "human",
+        speaker_type="agent" if by_agent else fact.speaker_type,
         target_agent=None if by_agent else fact.target_agent,
         text="\n".join(block.text for block in fact.content) if by_agent else fact.text,
         server_session_id=event.session_id,

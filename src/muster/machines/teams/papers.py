@@ -17,7 +17,7 @@ from muster.machines.documents import AgentDocument, MessageCopy
 from muster.machines.ids import GRID_SEATS, SEATS_APART, ChannelId, SeatId, SessionId, document_id
 from muster.machines.names import check_plain, check_seat
 from muster.machines.state import Agent, Status
-from muster.machines.vocabulary import FaceVariant
+from muster.machines.vocabulary import FaceVariant, SpeakerType
 
 STORED: Final = (Status.HATCHING, Status.ALIVE, Status.SLEEPING, Status.EXPIRED)
 BORN: Final = (Status.ALIVE, Status.SLEEPING)
@@ -57,7 +57,7 @@ class LooseMessage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     id: str | None = None
     type: Literal["message"] = "message"
     speaker_name: str
-    speaker_type: Literal["human", "agent"]
+    speaker_type: SpeakerType
     target_agent: str | None = None
     text: str
     server_session_id: str

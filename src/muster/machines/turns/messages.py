@@ -12,7 +12,7 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.attachments import check_files
 from muster.machines.events import Fact
-from muster.machines.ids import LEAD_SEAT, SeatId, SessionId
+from muster.machines.ids import LEAD_SEAT, MUSTER, SeatId, SessionId
 from muster.machines.state import Agent, Channel, Team
 from muster.machines.turns.table import member
 from muster.machines.vocabulary import Authority
@@ -48,13 +48,13 @@ def _check_peer(team: Team, sender: SeatId, receiver: SeatId) -> None:
 
 
 def message_to_lead(team: Team, text: str) -> Fact:
-    """A message from muster to the lead, in the human's name."""
+    """An order or a notice of muster to the lead."""
     if team.lead is None:
         raise NoLead()
     check_text(text)
     return e.UserMessage(
         text=text,
-        speaker_name=team.human,
+        speaker_name=MUSTER,
         target_agent=None,
         seat=LEAD_SEAT,
         deliver_to=(LEAD_SEAT,),

@@ -1,12 +1,19 @@
 """Words of a speaker as lines: `[Lyra]: text`, with the further lines indented.
 
 What agents write is hostile text. A line that begins with `[Name]:` is a message of that speaker,
-so no further line of a message may begin in the first column.
+so no further line of a message may begin in the first column, and no name may look like a speaker
+with a channel.
 """
 
 from typing import Final
 
 INDENT: Final = "    "
+
+
+def speaker_label(name: str, channel: str | None) -> str:
+    """A speaker and where it spoke: `Lyra #design`. No name of an agent has a `#` in it."""
+    plain = name.replace("#", "")
+    return plain if channel is None else f"{plain} #{channel}"
 
 
 def indented(text: str) -> str:

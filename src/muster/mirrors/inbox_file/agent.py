@@ -167,7 +167,7 @@ class AgentInbox:
         """Have the lead hand a message on, once; say whether it can."""
         fact = event.fact
         assert isinstance(fact, UserMessage)
-        text = fact.text if fact.sender is None else indented(fact.text)
+        text = indented(fact.text) if fact.speaker_type == "agent" else fact.text
         routed = SendMessage(
             text=ROUTE.format(name=self._agent.id, text=text),
             speaker_name=fact.speaker_name,

@@ -62,6 +62,9 @@ class InboxFiles:
         self._runner = Runner(self, store, feed, dispatcher, clock)
         self._desks: dict[SeatId, AgentInbox] = {}
         self._following: dict[SeatId, asyncio.Task[None]] = {}
+        self._running: dict[SeatId, str] = {}
+        """The `running_as` of each agent when its file was last chosen."""
+
         self._replies: HumanInbox | None = None
         self._came = asyncio.Event()
         self._watching: FileWatcher | None = None
@@ -93,7 +96,7 @@ class InboxFiles:
         agent = team.agents.get(fact.seat)
         if agent is not None and uses_inbox_file(agent) and agent.name is not None:
             # Each inbox writes in a task of its own: one that is locked holds up no other.
-            self._desk(agent, agent.name).file.wake.set()
+            self._desk(agent, _name_of_file(agent)).file.wake.set()
 
     async def _follow(self) -> None:
         with suppress(OSError):  # whoever writes there says so
@@ -122,10 +125,11 @@ class InboxFiles:
             for agent in self._dispatcher.team.agents.values():
                 unfinished = agent.read < agent.last_message or agent.seat in self._desks
                 if unfinished and uses_inbox_file(agent) and agent.name is not None:
-                    self._desk(agent, agent.name).file.wake.set()
+                    self._desk(agent, _name_of_file(agent)).file.wake.set()
             await self._came.wait()
 
     def _desk(self, agent: Agent, name: str) -> AgentInbox:
+        self._running[agent.seat] = agent.running_as
         led = agent.authority is Authority.LEAD and not agent.retired
         native = self._teammates.get(name_key(name)) if led else None
         desk, path = self._desks.get(agent.seat), native or self._own_path(agent, name)
@@ -163,8 +167,10 @@ class InboxFiles:
             await self._find_teammates()
             if self._replies is not None:
                 self._replies.file.poll()
-            for desk in tuple(self._desks.values()):
+            for seat, desk in tuple(self._desks.items()):
                 desk.poll()
+                if self._running.get(seat) != self._dispatcher.team.agents[seat].running_as:
+                    self._came.set()  # its program has ended, and so has the name that it knew
 
     async def _find_teammates(self) -> None:
         """Look for the teammates inside the lead; an agent among them is written to there."""
@@ -181,3 +187,8 @@ class InboxFiles:
     def _note(self, commit: Commit) -> None:
         if any(event.type in _COMING for event in commit.events):
             self._came.set()
+
+
+def _name_of_file(agent: Agent) -> str:
+    """The name of the file that an agent reads: a program that runs knows no other name."""
+    return agent.running_as or agent.id

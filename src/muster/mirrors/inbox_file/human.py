@@ -18,8 +18,9 @@ from muster.machines.commands import TellHuman
 from muster.machines.events import AgentMessage
 from muster.machines.ids import SeatId, agent_actor, name_key
 from muster.machines.state import Agent
+from muster.machines.vocabulary import ON_FILES
 from muster.mirrors.inbox_file.format import Items, as_entry, is_read, keys_of, marking, said_at
-from muster.mirrors.inbox_file.link import ON_FILES, InboxFile
+from muster.mirrors.inbox_file.link import InboxFile
 from muster.store.base import EventStore, LogFilter
 from muster.store.codec import decode
 

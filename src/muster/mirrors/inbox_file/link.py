@@ -14,14 +14,11 @@ from muster.engine.tasks import run_to_completion
 from muster.limits import FILE_LOCK_SECONDS, FILE_SETTLE_SECONDS
 from muster.machines.ids import LEAD_SEAT, SeatId
 from muster.machines.state import Agent
-from muster.machines.vocabulary import Authority
+from muster.machines.vocabulary import ON_FILES, Authority
 from muster.mirrors.inbox_file import format as inboxes
 from muster.mirrors.inbox_file.format import DisplacedInbox, Edit, Items, Unsettled
 from muster.mirrors.linked_file import LinkedFile
 from muster.mirrors.state_file.document import MalformedContent
-
-ON_FILES: Final = (Authority.LEAD, Authority.FILE)
-"""The authorities whose agents are reached by inbox files."""
 
 DISPLACED_MAX: Final = 16
 """How many files that were swapped out are kept open at once."""

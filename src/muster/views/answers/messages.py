@@ -13,6 +13,7 @@ from muster.machines.vocabulary import (
     DeliveryWay,
     FaceVariant,
     InterruptMode,
+    SpeakerType,
     TurnState,
 )
 from muster.views.answers import Recorded, View
@@ -141,7 +142,9 @@ class MessageDocument(View, frozen=True, kw_only=True, omit_defaults=True):
 
     type: Literal["message"]
     speaker_name: str
-    speaker_type: Literal["human", "agent"]
+    speaker_type: SpeakerType
+    """`muster` for its own orders and notices to the lead."""
+
     target_agent: str | None
     """The agent that it is for; null for the lead, and for a message by an agent."""
 
@@ -198,6 +201,9 @@ class WakePayload(View, frozen=True, kw_only=True):
     """The memory that a sleeping agent is given when it wakes."""
 
     name: str
+    former_names: tuple[str, ...] = ()
+    """The names that it had before a person renamed it, the last one last."""
+
     color: str
     color_name: str
     gender: str

@@ -5,7 +5,7 @@ message delivered to it (`delivered`), and the last one delivered before its las
 (`read`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from muster.limits import UNREAD_MAX
@@ -14,6 +14,7 @@ from muster.machines.documents import MessageCopy
 from muster.machines.events import Event
 from muster.machines.ids import MUSTER, ChannelId, SeatId
 from muster.machines.state import Channel, Team
+from muster.machines.vocabulary import SpeakerType
 from muster.store.base import SEQ_END, EventStore, LogFilter, Stored, is_full
 from muster.store.codec import decode
 from muster.views.answers.channels import ChannelState
@@ -36,6 +37,12 @@ MESSAGE_TYPES: Final = frozenset({"user_message", "agent_message"})
 
 CHANNEL_TYPES: Final = MESSAGE_TYPES | {"announcement"}
 """Messages in a channel: with the notices of muster, which are no news."""
+
+KINDS: Final[Mapping[SpeakerType, MessageKind]] = {
+    "human": MessageKind.PERSON,
+    "agent": MessageKind.AGENT,
+    "muster": MessageKind.NOTICE,
+}
 
 THREAD_TYPES: Final = MESSAGE_TYPES | {"message_imported"}
 
@@ -75,9 +82,9 @@ def message_view(event: Event, team: Team) -> MessageView:
         seq=event.seq,
         ts=event.ts,
         speaker=fact.speaker_name,
-        kind=MessageKind.PERSON if fact.sender is None else MessageKind.AGENT,
+        kind=KINDS[fact.speaker_type],
         text=fact.text,
-        by_human=fact.sender is None,
+        by_human=fact.speaker_type == "human",
         channel=fact.channel,
         seat=fact.seat,
         mode=fact.mode,
@@ -94,7 +101,7 @@ def imported_view(copy: MessageCopy, seq: int = 0) -> MessageView:
         seq=seq,
         ts=copy.created_at,
         speaker=copy.speaker_name,
-        kind=MessageKind.PERSON if by_human else MessageKind.AGENT,
+        kind=KINDS[copy.speaker_type],
         text=copy.text,
         by_human=by_human,
         channel=copy.channel,

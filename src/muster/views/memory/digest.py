@@ -22,7 +22,7 @@ from muster.machines.vocabulary import Activity, Authority
 from muster.store.base import EventStore, LogFilter
 from muster.store.codec import decode
 from muster.views.access import ShowEvent, shown_events
-from muster.views.answers.messages import EarlierSession, MessageView
+from muster.views.answers.messages import EarlierSession, MessageKind, MessageView
 from muster.views.memory.transcripts import as_line, own_messages
 
 _DECISION: Final = re.compile(r"(?im)^[ \t>*_#-]*decision[*_]*:[*_]*[ \t]*(\S.*)$")
@@ -105,7 +105,7 @@ def _digest(
     files: Sequence[tuple[int, str]],
 ) -> EarlierSession:
     first, last = said[0], said[-1]
-    own = [each for each in said if not each.by_human and each.seat == agent.seat]
+    own = [each for each in said if each.kind is MessageKind.AGENT and each.speaker == agent.id]
     marked = (match[1] for each in own for match in _DECISION.finditer(each.text))
     life = bisect_left(ends, first.seq)
     made = [path for seq, path in files if bisect_left(ends, seq) == life]

@@ -14,13 +14,14 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from muster.limits import DIGEST_MESSAGES_MAX, HEARD_MESSAGES_MAX, TRANSCRIPT_BYTES_MAX
 from muster.machines.documents import MessageCopy
 from muster.machines.events import AgentMessage, Event, MessageImported, UserMessage
 from muster.machines.ids import LEAD_SEAT, name_key
 from muster.machines.state import Agent, Team
-from muster.machines.turns.speech import indented
+from muster.machines.turns.speech import indented, speaker_label
 from muster.store.base import EventStore, LogFilter, Stored
 from muster.store.codec import decode
 from muster.views.access import ShowEvent, show_all, shown_events
@@ -73,11 +74,11 @@ def fit(messages: Sequence[MessageView], human: str, room: int) -> Transcript:
 
 
 def as_line(message: MessageView, human: str, note: str = "") -> str:
-    """A message as `[speaker]: text`, in a channel `[speaker in channel]: text`; its further lines
+    """A message as `[speaker]: text`, in a channel `[speaker #channel]: text`; its further lines
     are indented."""
     speaker = human if message.by_human else message.speaker
-    where = "" if message.channel is None else f" in {message.channel}"
-    name = " ".join(f"{speaker}{where}".replace("[", "(").replace("]", ")").split())
+    label = speaker_label(speaker, message.channel)
+    name = " ".join(label.replace("[", "(").replace("]", ")").split())
     return f"[{name}]: {indented(f'{note}{message.text}')}"
 
 
@@ -87,7 +88,7 @@ def _end_of(message: MessageView, human: str, room: int) -> tuple[str, int]:
     kept = min(len(text), room)
     while True:
         cut = len(text) - kept
-        shorter = msgspec.structs.replace(message, text=text[cut:])
+        shorter = replace(message, text=text[cut:])
         line = as_line(shorter, human, f"[{cut} characters left out] ")
         if _size(line) < room or not kept:
             return line, cut
@@ -117,7 +118,7 @@ async def names_of(store: EventStore, agent: Agent) -> frozenset[str]:
     renames = LogFilter(types=frozenset({"agent_renamed"}), seat=agent.seat)
     facts = (decode(each.data).fact for each in await read_whole(store, 0, renames))
     former = (getattr(fact, "previous", None) for fact in facts)
-    known = (agent.id, agent.chosen_name, agent.born_as, *agent.former_names, *former)
+    known = (agent.id, agent.chosen_name, *agent.earlier_names, *former)
     return frozenset(name_key(name) for name in known if name)
 
 
@@ -173,9 +174,16 @@ def _told(
     agent: Agent, team: Team, events: Sequence[Event], names: frozenset[str]
 ) -> Sequence[MessageView]:
     """The messages of these events by the agent, and those to it that were delivered."""
-    said = [message_view(each, team) for each in events if _is_own(agent, each, names)]
+    said = [_view(agent, team, each) for each in events if _is_own(agent, each, names)]
     own_words = {each.seq for each in events if isinstance(each.fact, AgentMessage)}
     return [each for each in said if each.seq in own_words or each.seq <= agent.delivered]
+
+
+def _view(agent: Agent, team: Team, event: Event) -> MessageView:
+    """A message as the agent remembers it: its own words under the name that it has now."""
+    view = message_view(event, team)
+    own = isinstance(event.fact, AgentMessage)
+    return replace(view, speaker=agent.id) if own else view
 
 
 def _is_own(agent: Agent, event: Event, names: frozenset[str]) -> bool:
@@ -200,7 +208,11 @@ async def _said_elsewhere(
         key=lambda copy: (copy.created_at, copy.id),
     )
     last = copies[-1].server_session_id if copies else None
-    return [imported_view(copy) for copy in copies if copy.server_session_id == last]
+    return [
+        imported_view(replace(copy, speaker_name=agent.id) if _is_by_agent(copy) else copy)
+        for copy in copies
+        if copy.server_session_id == last
+    ]
 
 
 def _copies(stored: Iterable[Stored]) -> Iterable[MessageCopy]:
@@ -209,10 +221,15 @@ def _copies(stored: Iterable[Stored]) -> Iterable[MessageCopy]:
 
 
 def _is_copy_of(agent: Agent, copy: MessageCopy, names: frozenset[str]) -> bool:
-    name = copy.speaker_name if copy.speaker_type == "agent" else copy.target_agent
+    name = copy.speaker_name if _is_by_agent(copy) else copy.target_agent
     if name is None:
         return agent.seat == LEAD_SEAT
     return name_key(name) in names
+
+
+def _is_by_agent(copy: MessageCopy) -> bool:
+    """Whether the agent itself said it: a message of another agent names its recipient."""
+    return copy.speaker_type == "agent" and copy.target_agent is None
 
 
 async def read_whole(store: EventStore, after: int, where: LogFilter) -> Sequence[Stored]:

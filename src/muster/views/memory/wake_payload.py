@@ -14,6 +14,7 @@ from typing import Final
 from muster.limits import TRANSCRIPT_BYTES_MAX, WAKE_TEXT_BYTES_MAX
 from muster.machines.documents import HandedOver, Handover, WakeText
 from muster.machines.state import Agent, Team
+from muster.machines.turns.speech import indented
 from muster.store.base import EventStore
 from muster.views.access import ShowEvent, show_all
 from muster.views.answers.messages import EarlierSession, WakePayload
@@ -52,6 +53,7 @@ def _payload(
 ) -> WakePayload:
     return WakePayload(
         name=agent.id,
+        former_names=agent.earlier_names,
         color=agent.color,
         color_name=agent.color_name,
         gender=agent.gender,
@@ -110,6 +112,7 @@ def as_xml(payload: WakePayload) -> str:
     attributes = xml_attributes(
         (
             ("name", payload.name),
+            *((("formerly", ", ".join(payload.former_names)),) if payload.former_names else ()),
             ("color", payload.color),
             ("colorName", payload.color_name),
             ("gender", payload.gender),
@@ -124,7 +127,7 @@ def as_xml(payload: WakePayload) -> str:
             ("hasTranscript", str(payload.has_transcript).lower()),
         )
     )
-    noted = "".join(f"<note>{xml_text(text)}</note>\n" for text in payload.notes)
+    noted = "".join(f"<note>{xml_text(indented(text))}</note>\n" for text in payload.notes)
     notes = f"<notes>\n{noted}</notes>\n" if noted else ""
     return (
         f"<agent {attributes}>\n<soul>\n{xml_text(payload.soul)}\n</soul>\n"

@@ -148,40 +148,57 @@ export const conversations = (agent) =>
 
 export const transcript = (agent) =>
   later(async (element) => {
-    const [messages, lives] = await Promise.all([allMessages(agent), sessionsOf(agent)]);
-    const groups = grouped(messages, lives);
-    if (!groups.length)
-      return element.replaceChildren(h("p", { class: "muted", text: "No messages in any session yet." }));
-    element.replaceChildren(
-      ...groups.map(({ title, said }, index) => {
-        const details = h(
-          "details",
-          {},
-          h("summary", { text: `${title} (${said.length})` }),
-          h(
-            "ul",
-            { class: "said" },
-            said.map((message) =>
-              h("li", {}, h("strong", { text: `[${message.speakerName}]` }), `: ${message.text}`),
-            ),
-          ),
-        );
-        details.open = index === 0;
-        return details;
-      }),
-    );
+    const [page, lives] = await Promise.all([newestMessages(agent), sessionsOf(agent)]);
+    paintTranscript(element, agent, lives, page);
   });
 
-/** The newest messages, in order; older ones beyond some pages are left out. */
-async function allMessages(agent) {
+/** The messages by session, and the button that loads older ones, where there are any. */
+function paintTranscript(element, agent, lives, { messages, earlier }) {
+  const groups = grouped(messages, lives);
+  if (!groups.length)
+    return element.replaceChildren(h("p", { class: "muted", text: "No messages in any session yet." }));
+  const open = new Set([...element.querySelectorAll("details[open]")].map(({ dataset }) => dataset.place));
+  element.replaceChildren(
+    ...groups.map(({ title, place, said }, index) => {
+      const cut = earlier && index === groups.length - 1 ? ", older ones not loaded" : "";
+      const details = h(
+        "details",
+        { data: { place } },
+        h("summary", { text: `${title} (${said.length}${cut})` }),
+        h(
+          "ul",
+          { class: "said" },
+          said.map((message) => h("li", {}, h("strong", { text: label(message) }), `: ${message.text}`)),
+        ),
+      );
+      details.open = open.size ? open.has(String(place)) : index === 0;
+      return details;
+    }),
+  );
+  if (!earlier) return;
+  const older = async () => {
+    const before = await newestMessages(agent, messages[0].seq);
+    const all = { messages: [...before.messages, ...messages], earlier: before.earlier };
+    paintTranscript(element, agent, lives, all);
+  };
+  element.append(h("button", { type: "button", text: "Older messages", on: { click: older } }));
+}
+
+/** A speaker, and its channel with a character that no name has. */
+const label = ({ speakerName, channel }) => `[${speakerName}${channel ? ` #${channel}` : ""}]`;
+
+/** Some pages of the newest messages before a place in the log, in order; `earlier` says that there are more. */
+async function newestMessages(agent, before = null) {
   let found = [];
-  for (let before = "", page = 0; page < PAGES; page += 1) {
-    const answer = await get(`${path`/api/agents/${agent.id}/messages`}?limit=256${before}`);
+  let earlier = true;
+  for (let page = 0; earlier && page < PAGES; page += 1) {
+    const first = found[0]?.seq ?? before;
+    const upto = first === null ? "" : `&before=${first}`;
+    const answer = await get(`${path`/api/agents/${agent.id}/messages`}?limit=256${upto}`);
     found = [...answer.messages, ...found];
-    if (!answer.earlier) break;
-    before = `&before=${answer.messages[0].seq}`;
+    earlier = Boolean(answer.earlier);
   }
-  return found;
+  return { messages: found, earlier };
 }
 
 /** The agent's sessions: first and last seq, start, end and outcome. */
@@ -209,9 +226,9 @@ function grouped(messages, lives) {
         ? `Session ${at + 1}, ${when(lives[at])}`
         : lives.length
           ? "Before the first session"
-          : `Since the start of muster, from ${timeOfDay(message.createdAt)}`;
+          : `While muster ran, from ${timeOfDay(message.createdAt)}`;
     const place = at >= 0 ? at : lives.length ? -1 : message.serverSessionId;
-    if (!groups.has(place)) groups.set(place, { title: key, said: [] });
+    if (!groups.has(place)) groups.set(place, { title: key, place, said: [] });
     groups.get(place).said.push(message);
   }
   return [...groups.values()].reverse();

@@ -158,13 +158,12 @@ class ChatThread extends Part {
   }
 
   #bubble(message) {
-    const human = message.speakerType === "human";
     const text = h("div", { class: "text" });
     showMarkdown(text, message.text);
     const bubble = h(
       "article",
-      { class: human ? "bubble human" : "bubble" },
-      human ? null : face(this.agent),
+      { class: `bubble ${message.speakerType === "agent" ? "" : message.speakerType}`.trim() },
+      this.#face(message),
       h(
         "div",
         {},
@@ -184,6 +183,14 @@ class ChatThread extends Part {
     bubble.lastChild.append(bubble.delivery);
     if (message.text.length > FOLD_CHARS || message.text.split("\n").length > FOLD_LINES) fold(text);
     return bubble;
+  }
+
+  /** The face of the agent that speaks: this one, or another one that writes to it. */
+  #face({ speakerType, speakerName, targetAgent }) {
+    if (speakerType !== "agent") return null;
+    const peer = [...store.agents.values()].find(({ id }) => id === speakerName);
+    const speaker = targetAgent ? peer : this.agent;
+    return speaker ? face(speaker) : null;
   }
 
   #typed(event) {

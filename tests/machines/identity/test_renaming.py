@@ -1,0 +1,119 @@
+"""A rename while the program of an agent inside its lead runs: it keeps the name that it knows."""
+
+import pytest
+
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.ids import LEAD_SEAT, MUSTER, SeatId
+from muster.machines.kernel.snapshots import decode, encode
+from muster.machines.state import Status
+from muster.machines.vocabulary import Authority
+from tests.machines.identity import test_identity
+from tests.machines.scene import Scene, facts
+from tests.machines.teams.papers import paper
+
+ILSE = SeatId(0)
+
+
+def renamed(status: Status = Status.ALIVE, name: str = "Uma") -> tuple[Scene, list[e.Event]]:
+    scene = test_identity.seated(status)
+    return scene, scene.do(c.RenameAgent(seat=ILSE, name=name))
+
+
+def asleep(scene: Scene) -> None:
+    scene.do(test_identity.status(session=scene.session("Julian").id))
+
+
+def test_the_running_program_keeps_its_name_until_it_sleeps() -> None:
+    scene, _ = renamed()
+    assert scene.agent("Uma").running_as == "Lyra"
+    assert scene.seat("Lyra") == scene.seat("Uma") == ILSE
+    said = c.TellHuman(seat=scene.seat("Lyra"), text="x", session=scene.session("Julian").id)
+    assert facts(scene.do(said), e.AgentMessage)[0].agent_name == "Uma"
+    asleep(scene)
+    assert scene.agent("Uma").running_as == ""
+    assert "lyra" not in scene.team.names
+    assert decode(encode(scene.team)) == scene.team
+
+
+def test_nobody_takes_the_name_under_which_the_program_still_speaks() -> None:
+    scene, _ = renamed()
+    born = c.RegisterAgent(profile=e.Profile(name="Lyra", grid_position=SeatId(1)))
+    scene.refuse(born, "name_taken")
+    asleep(scene)
+    scene.do(born)
+    assert scene.seat("Lyra") == SeatId(1)
+
+
+def test_a_second_rename_keeps_the_name_that_the_program_knows() -> None:
+    scene, _ = renamed()
+    scene.do(c.RenameAgent(seat=ILSE, name="Vera"))
+    assert (scene.agent("Vera").running_as, scene.seat("Lyra")) == ("Lyra", ILSE)
+    assert "uma" not in scene.team.names
+    scene.do(c.RenameAgent(seat=ILSE, name="Lyra"))
+    assert scene.agent("Lyra").running_as == ""
+    assert "vera" not in scene.team.names
+
+
+def test_a_rename_in_case_only_keeps_the_agent_findable_when_it_sleeps() -> None:
+    scene, _ = renamed(name="LYRA")
+    assert scene.agent("LYRA").running_as == "Lyra"
+    asleep(scene)
+    assert scene.seat("lyra") == ILSE
+
+
+def test_a_sleeping_agent_has_its_new_name_at_once() -> None:
+    scene, _ = renamed(Status.SLEEPING)
+    assert scene.agent("Uma").running_as == ""
+    assert "lyra" not in scene.team.names
+
+
+def test_an_import_ends_the_name_of_a_program_that_nobody_has_confirmed() -> None:
+    scene, _ = renamed()
+    scene.boot()
+    scene.do(c.ImportTeam(documents=(paper(0, "Nova", born=-(10**6), alive=10**6),)))
+    assert scene.agent("Nova").running_as == ""
+    assert set(scene.team.names) == {"julian", "nova"}
+
+
+def test_the_lead_is_told_of_the_new_name_by_muster() -> None:
+    _, events = renamed()
+    (told,) = facts(events, e.UserMessage)
+    assert told.text == "[AGENT RENAMED: Lyra] it is called Uma now; its program goes on as Lyra"
+    assert (told.speaker_name, told.speaker_type, told.seat) == (MUSTER, "muster", LEAD_SEAT)
+    _, events = renamed(Status.SLEEPING)
+    assert [each.text for each in facts(events, e.UserMessage)] == [
+        "[AGENT RENAMED: Lyra] it is called Uma now"
+    ]
+
+
+def test_nobody_is_told_without_a_lead_or_of_the_lead_itself() -> None:
+    scene = Scene()
+    scene.do(c.EnrollAgent(name="Julian", authority=Authority.MUSTER, seat=LEAD_SEAT))
+    events = scene.do(c.RenameAgent(seat=LEAD_SEAT, name="Jules"))
+    assert facts(events, e.UserMessage) == []
+
+
+# ── names that could pass for a person ────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Marcus in design", "marcus aurelius", "Marcus.", "Marcus-", "Marcus_", "Mar-cus"),
+        *("human", "Operator", "person", "system", "sys.tem", "muster."),
+    ],
+)
+def test_a_name_that_reads_as_the_person_or_as_muster_is_reserved(name: str) -> None:
+    scene = test_identity.seated(Status.SLEEPING)
+    scene.refuse(c.RenameAgent(seat=ILSE, name=name), "name_reserved")
+    scene.refuse(c.EnrollAgent(name=name, authority=Authority.SELF), "name_reserved")
+    profile = e.Profile(name=name, grid_position=SeatId(1))
+    scene.refuse(c.RegisterAgent(profile=profile), "name_reserved")
+    scene.refuse(c.ImportTeam(documents=(paper(1, name),)), "name_reserved")
+
+
+def test_a_name_that_only_begins_with_the_same_letters_is_free() -> None:
+    scene = test_identity.seated(Status.SLEEPING)
+    scene.do(c.RenameAgent(seat=ILSE, name="Marcusine"))
+    assert scene.seat("Marcusine") == ILSE
