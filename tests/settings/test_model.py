@@ -92,6 +92,12 @@ def test_foreign_environment_variables_are_ignored(tmp_path: Path) -> None:
         ('[team]\nhuman = "main"', 'team.human is "main"'),
         ('[team]\nhuman = "../x"', 'team.human is "../x"'),
         ('[team]\nhuman = "a\\u001b[31m"', "team.human is"),
+        ('[summon]\nnames = ["human"]', 'summon.names has "human"'),
+        ('[summon]\nnames = ["human in design"]', 'summon.names has "human in design"'),
+        ('[summon]\nnames = ["../x"]', 'summon.names has "../x"'),
+        ('[summon]\nnames = ["a", "A"]', 'summon.names has "A", which another agent'),
+        ('[summon]\nnames = ["Lead"]\n[agents.lead]\ncommand = ["cat"]', 'summon.names has "Lead"'),
+        (f"[summon]\nnames = {['x'] * 9}", "summon.names has 9 names for 8 seats"),
     ],
 )
 def test_an_invalid_value_is_refused_with_its_line(tmp_path: Path, line: str, what: str) -> None:
@@ -211,6 +217,7 @@ def test_settings_cannot_be_changed() -> None:
 def test_every_default_is_within_its_own_bounds(tmp_path: Path) -> None:
     for setting in SETTINGS.values():
         value = msgspec.to_builtins(setting.default)
+        value = " ".join(value) if isinstance(value, tuple) else value
         written = str(value).lower() if isinstance(value, bool) else str(value)
         load_settings(tmp_path, {setting.variable: written})
 

@@ -19,6 +19,7 @@ from muster.machines.ids import GRID_SEATS, SeatId
 from muster.machines.names import check_human_name
 from muster.machines.vocabulary import Allowance, Placeholder, TurnConfig
 from muster.settings.agents import AGENTS, AgentSettings, Confine, WorkspaceKind, read_agents
+from muster.settings.births import check_births
 from muster.settings.channels import CHANNELS, ChannelSettings, Known, read_channels
 from muster.settings.file import line_of, parsed, text_of
 from muster.settings.notify import NOTIFY, NotifySettings, read_notify
@@ -294,6 +295,8 @@ def read_settings(
     chosen.update(_from_environment(environ))
     settings = _build(chosen)
     agents = read_agents(path, text, written, human=settings.team.human)
+    summon, human = settings.summon, settings.team.human
+    check_births(path, text, summon.names, seats=summon.seats, human=human, taken=agents)
     check_state_files(path, text, path.parent, agents)
     channels = read_channels(path, text, listed, Known(agents, settings.turns, TURN_RULES))
     return msgspec.structs.replace(settings, agents=agents, channels=channels, notify=notify)

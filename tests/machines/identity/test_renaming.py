@@ -94,6 +94,21 @@ def test_nobody_is_told_without_a_lead_or_of_the_lead_itself() -> None:
     assert facts(events, e.UserMessage) == []
 
 
+def test_the_seat_of_a_retired_lead_has_no_successor_but_the_lead_comes_back_and_is_renamed() -> (
+    None
+):
+    scene = Scene()
+    julian = c.EnrollAgent(name="Julian", authority=Authority.MUSTER, seat=LEAD_SEAT)
+    scene.do(julian)
+    scene.do(c.DismissAgent(seat=LEAD_SEAT))
+    assert scene.team.lead is None
+    nova = c.EnrollAgent(name="Nova", authority=Authority.MUSTER, seat=LEAD_SEAT)
+    scene.refuse(nova, "retired")
+    scene.do(c.RestoreAgent(seat=LEAD_SEAT), actor=MUSTER)
+    scene.do(c.RenameAgent(seat=LEAD_SEAT, name="Nova"))
+    assert scene.team.lead is scene.agent("Nova")
+
+
 # ── names that could pass for a person ────────────────────────────────────────────────────────────
 
 

@@ -97,7 +97,6 @@ class Interpreter:
         """Begin outside any fence."""
         self._fence = ""
         self._meaning = LineMeaning()
-        self._hidden = False  # a marker inside this fence has been reported
         self._skipping = False  # the line that is under way was for muster, and too long
         self._long: bytearray | None = None  # a marker or message, longer than other lines may be
 
@@ -148,14 +147,13 @@ class Interpreter:
             return None
         if not self._fence:
             return Marker(name=marker[1], body=marker[2])
-        is_first, self._hidden = not self._hidden, True
-        return HiddenMarker(name=marker[1]) if is_first else None
+        return HiddenMarker(name=marker[1])
 
     def _pass_fence(self, fence: str, info: str) -> None:
         """Open or close a code block, by the rules of CommonMark."""
         if not self._fence:
             if fence[0] == "~" or "`" not in info:
-                self._fence, self._hidden = fence, False
+                self._fence = fence
         elif fence.startswith(self._fence) and not info.strip():
             self._fence = ""
 
