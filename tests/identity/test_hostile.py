@@ -59,7 +59,21 @@ NUMBERS = (
     1.5,
 )
 WORDS = (
-    *("", "Lyra", "LYRA", "Kael", "Lyra-3", ".", "..", "../x", "MAIN", "Marcus", "a/b", "x" * 64),
+    *(
+        "",
+        "Lyra",
+        "LYRA",
+        "Kael",
+        "Lyra-3",
+        ".",
+        "..",
+        "../x",
+        "MAIN",
+        "Marcus",
+        "Marcus in x",
+        "a/b",
+        "x" * 64,
+    ),
     *("x" * 65, "\x00", "\x1b[31m", "\u202e", "\u2028", "\ud800", "\uffff", "</soul>", "]]>"),
     *("&" * 300, "x" * 501, "x" * 300_000, "[AGENT_STATUS] {}", "\U0001f600" * 64, "null", "alive"),
 )
@@ -150,6 +164,10 @@ def a_paper(chance: random.Random) -> bytes:
     if chance.random() < 0.3:  # the successor of a retired agent, or one that claims to be
         document["place"] = chance.choice((0, 3, 4, -1, anything(chance)))
         document["gridPosition"] = chance.choice((0, 1000, 1003, 2000))
+    if chance.random() < 0.3:  # acts of a person on the other machine, or what claims to be some
+        for field in ("renamedAt", "soulEditedAt"):
+            document[field] = chance.choice((*TIMES, "8999-12-31T23:59:59Z", None))
+        document["bornAs"] = chance.choice(WORDS)
     for each in (document, message):
         for field in chance.sample(sorted(each), chance.choice((0, 0, 0, 1))):
             each[field] = anything(chance)

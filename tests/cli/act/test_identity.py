@@ -236,7 +236,7 @@ def test_eight_are_summoned_once_and_the_lead_is_told(tmp_path: Path) -> None:
         told = does(home, "summon")
         assert told == "8 seats prepared: seats 0, 1, 2, 3, 5, 6, 7, 8\n"
         assert "Cannot summon: the team has agent-identity:0" in refused(home, "summon")
-        assert "human: [SUMMON AGENTS]\n" in does(home, "transcript", "Julian")
+        assert "muster: [SUMMON AGENTS]\n" in does(home, "transcript", "Julian")
         assert "muster" not in does(home, "agents").splitlines()[-1]  # nothing to press meanwhile
 
 
