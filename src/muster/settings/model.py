@@ -19,10 +19,10 @@ from muster.machines.ids import GRID_SEATS, SeatId
 from muster.machines.names import check_human_name
 from muster.machines.vocabulary import Allowance, Placeholder, TurnConfig
 from muster.settings.agents import AGENTS, AgentSettings, Confine, WorkspaceKind, read_agents
-from muster.settings.births import check_births
 from muster.settings.channels import CHANNELS, ChannelSettings, Known, read_channels
 from muster.settings.file import line_of, parsed, text_of
 from muster.settings.notify import NOTIFY, NotifySettings, read_notify
+from muster.settings.roles import check_births
 from muster.settings.rules import (
     Rule,
     WrongError,
