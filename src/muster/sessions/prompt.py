@@ -312,7 +312,7 @@ def wishes_of(agent: Agent) -> str:
 
 
 def origin_of(agent: Agent) -> str:
-    """What an agent that wakes is told of its name and its soul."""
+    """The origin of its name and its soul, as an agent that wakes is told."""
     is_own = bool(agent.soul) and not agent.enrolled
     is_edited, names = agent.soul_edited_at is not None, agent.earlier_names
     if is_own and not names and not is_edited:

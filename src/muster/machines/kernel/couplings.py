@@ -16,14 +16,14 @@ from muster.machines.commands import Command
 from muster.machines.delegation.decide import in_order
 from muster.machines.events import Event, Fact, StateTransition
 from muster.machines.identity.membership import LEAVING
+from muster.machines.identity.notices import tell_of_end, tell_of_name
 from muster.machines.identity.places import free_seat
 from muster.machines.identity.wakes import is_asked
-from muster.machines.ids import LEAD_SEAT, MUSTER, ChannelId, SeatId, is_person, name_key
+from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId, is_person, name_key
 from muster.machines.policies import PUT_TO_SLEEP, RUN_NOW
 from muster.machines.run_control.live import between_sessions
 from muster.machines.state import MAIN, QUEUE, Agent, Conversation, Status, Team
 from muster.machines.turns.privacy import is_insider
-from muster.machines.turns.speech import indented
 from muster.machines.turns.table import ACTIVE, HELD, QUEUED
 from muster.machines.vocabulary import (
     Authority,
@@ -111,11 +111,7 @@ def _retired(team: Team, event: Event, fact: e.AgentRetired) -> Iterator[Command
 
 @coupling(e.AgentRenamed, "A lead that is here is told of the new name of one of its agents.")
 def _renamed(team: Team, event: Event, fact: e.AgentRenamed) -> Iterator[Command]:
-    agent = team.agents[fact.seat]
-    if agent.hosted or agent.authority is Authority.LEAD:
-        goes_on = f"; its program goes on as {agent.running_as}" if agent.running_as else ""
-        text = f"[AGENT RENAMED: {fact.previous}] it is called {fact.name} now{goes_on}"
-        yield from _told_to_lead(team, agent, text)
+    yield from tell_of_name(team, team.agents[fact.seat], fact)
 
 
 @coupling(e.AgentDismissed, "An agent that the settings no longer name stops, and is retired.")
@@ -321,7 +317,7 @@ def _ended(team: Team, event: Event, fact: e.SessionEnd) -> Iterator[Command]:
     if fact.outcome is not Outcome.COMPLETED:
         reason = fact.reason or f"its session {fact.outcome}"
         yield c.ReturnMessages(seat=fact.seats[0], reason=reason)
-    yield from _lead_is_told(team, fact)
+    yield from tell_of_end(team, team.agents[fact.seats[0]], fact.outcome, _last_words(team, fact))
     yield c.StartSession(seat=fact.seats[0], trigger="next")
     yield from _offered_again(team, team.agents[fact.seats[0]])
     yield from _retirement(team, fact.seats[0])
@@ -333,22 +329,6 @@ def _offered_again(team: Team, agent: Agent) -> Iterator[Command]:
     if agent.run.waits_for_work:
         for channel in agent.channels:
             yield c.OfferTurn(channel=channel)
-
-
-def _lead_is_told(team: Team, fact: e.SessionEnd) -> Iterator[Command]:
-    """A lead that is here is told when the session of one of its agents has ended."""
-    agent = team.agents[fact.seats[0]]
-    if agent.hosted:
-        words = _last_words(team, fact)
-        text = f"[AGENT ENDED: {agent.id}] its session {fact.outcome}{words and f': {words}'}"
-        yield from _told_to_lead(team, agent, indented(text))
-
-
-def _told_to_lead(team: Team, agent: Agent, text: str) -> Iterator[Command]:
-    """Tell a lead that is here something about one of its agents."""
-    lead = team.lead
-    if lead is not None and lead.present and lead.seat != agent.seat and team.shutdown is None:
-        yield c.SendMessage(text=text, speaker_name=MUSTER)
 
 
 def _retirement(team: Team, seat: SeatId) -> Iterator[Command]:

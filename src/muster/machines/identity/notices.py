@@ -1,0 +1,33 @@
+"""Notices of muster to a lead about the agents that it brought to life: an end, another name."""
+
+from collections.abc import Iterator
+
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.commands import Command
+from muster.machines.ids import MUSTER
+from muster.machines.state import Agent, Team
+from muster.machines.turns.speech import indented
+from muster.machines.vocabulary import Authority
+
+
+def tell_of_end(team: Team, agent: Agent, outcome: str, words: str) -> Iterator[Command]:
+    """The session of an agent that muster runs for its lead has ended. Its last words are its own,
+    so their further lines are indented."""
+    if agent.hosted:
+        text = f"[AGENT ENDED: {agent.id}] its session {outcome}{words and f': {words}'}"
+        yield from _told(team, agent, indented(text))
+
+
+def tell_of_name(team: Team, agent: Agent, fact: e.AgentRenamed) -> Iterator[Command]:
+    """A person has renamed an agent of the lead."""
+    if agent.hosted or agent.authority is Authority.LEAD:
+        goes_on = f"; its program goes on as {agent.running_as}" if agent.running_as else ""
+        text = f"[AGENT RENAMED: {fact.previous}] it is called {fact.name} now{goes_on}"
+        yield from _told(team, agent, text)
+
+
+def _told(team: Team, agent: Agent, text: str) -> Iterator[Command]:
+    lead = team.lead
+    if lead is not None and lead.present and lead.seat != agent.seat and team.shutdown is None:
+        yield c.SendMessage(text=text, speaker_name=MUSTER)
