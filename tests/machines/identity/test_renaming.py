@@ -2,11 +2,14 @@
 
 import pytest
 
+from muster.errors import NameReserved
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import LEAD_SEAT, MUSTER, SeatId
 from muster.machines.kernel.snapshots import decode, encode
+from muster.machines.names import check_human_name
 from muster.machines.state import Status
+from muster.machines.turns.speech import speaker_label
 from muster.machines.vocabulary import Authority
 from tests.machines.identity import test_identity
 from tests.machines.scene import Scene, facts
@@ -132,3 +135,35 @@ def test_a_name_that_only_begins_with_the_same_letters_is_free() -> None:
     scene = test_identity.seated(Status.SLEEPING)
     scene.do(c.RenameAgent(seat=ILSE, name="Marcusine"))
     assert scene.seat("Marcusine") == ILSE
+
+
+@pytest.mark.parametrize("name", ["human", "Operator", "Marcus Aurelius"])
+def test_a_person_may_have_a_name_that_an_agent_may_not(name: str) -> None:
+    check_human_name(name)
+
+
+@pytest.mark.parametrize("name", ["muster", "MAIN", "."])
+def test_a_person_has_none_of_the_words_of_muster_for_a_name(name: str) -> None:
+    with pytest.raises(NameReserved):
+        check_human_name(name)
+
+
+def test_the_speaker_of_a_message_is_a_person_an_agent_or_muster() -> None:
+    scene = test_identity.seated(Status.ALIVE)
+    said = c.SendMessage(text="hello", speaker_name="Julian", seat=ILSE, sender=LEAD_SEAT)
+    by_person = c.SendMessage(text="hello", speaker_name="Marcus", seat=ILSE)
+    kinds = [facts(scene.do(each), e.UserMessage)[0].speaker_type for each in (said, by_person)]
+    assert kinds == ["agent", "human"]
+
+
+def test_a_label_of_a_speaker_has_its_channel_after_a_character_that_no_name_has() -> None:
+    assert speaker_label("Marcus", None) == "Marcus"
+    assert speaker_label("Marcus", "design") == "Marcus #design"
+    assert speaker_label("Marcus #design", None) == "Marcus design"
+
+
+def test_the_earlier_names_of_an_agent_begin_with_the_first_and_leave_out_the_present_one() -> None:
+    scene, _ = renamed()
+    for name in ("Vera", "Lyra"):
+        scene.do(c.RenameAgent(seat=ILSE, name=name))
+    assert scene.agent("Lyra").earlier_names == ("Uma", "Vera")
