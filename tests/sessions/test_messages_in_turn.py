@@ -1,10 +1,12 @@
 """Messages in the middle of a turn of a long-lived program, and answers that come at once."""
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
 from muster.engine import ports
+from muster.engine.ports import PromptImage
 from muster.machines import commands as c
 from muster.machines.ids import ChannelId
 from muster.machines.state import TurnState
@@ -200,9 +202,9 @@ def answers_at_once(session: ScriptedSession) -> None:
     """Let a session complete its turn as soon as it is prompted, before records are written."""
     accept = session.send_prompt
 
-    async def accept_and_answer(text: str) -> bool:
+    async def accept_and_answer(text: str, images: Sequence[PromptImage] = ()) -> bool:
         asyncio.get_running_loop().create_task(session.say(DONE))
-        return await accept(text)
+        return await accept(text, images)
 
     session.send_prompt = accept_and_answer
 

@@ -417,7 +417,10 @@ def test_what_cannot_be_read_counts_as_pause_until_it_can(desk: Desk) -> None:
     run(scene())
 
 
-def test_a_persons_stop_stands_when_the_file_can_be_read_again(desk: Desk) -> None:
+@pytest.mark.parametrize("is_made_anew", [False, True], ids=["at once", "after a new one"])
+def test_a_persons_stop_stands_when_the_file_can_be_read_again(
+    desk: Desk, *, is_made_anew: bool
+) -> None:
     async def scene() -> None:
         await desk.prepare()
         async with desk.followed():
@@ -431,9 +434,13 @@ def test_a_persons_stop_stands_when_the_file_can_be_read_again(desk: Desk) -> No
             await desk.want(PAUSE, note="stay off")
             assert desk.run.note == "stay off"
             desk.path.rmdir()
+            if is_made_anew:
+                await desk.until(desk.path.is_file)
             away.rename(desk.path)
             await desk.until(lambda: desk.fields().get("desired_state") == "pause")
             assert desk.run.desired is PAUSE
+            desk.wish("continuous")  # an edit of the file as it is now counts
+            await desk.until(lambda: desk.run.desired is CONTINUOUS)
 
     run(scene())
 

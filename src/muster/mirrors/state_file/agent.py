@@ -71,6 +71,10 @@ class StateFileAgent:
         self._paused_in: int | None = None
         """The generation by which muster paused it because the file could not be read."""
 
+        self._before: tuple[Wish, ...] = ()
+        """The wishes that the file had when it could be read last. Another program may put that
+        file back, and it says nothing of what was decided since."""
+
     async def step(self) -> float | None:
         """Take in what is wished, then say what is done."""
         await self._take_in_late()
@@ -98,7 +102,9 @@ class StateFileAgent:
 
     def _may_pass(self, seen: StateFileContent) -> bool:
         """A file that was never there need not be waited for, nor one that nobody may read."""
-        return self._known is not None if seen.missing else seen.content is not None
+        if seen.missing:
+            return self._known is not None or bool(self._before)
+        return seen.content is not None
 
     # ── what is wished ────────────────────────────────────────────────────────────────────────────
 
@@ -114,10 +120,10 @@ class StateFileAgent:
         else:
             text = f"{self._link.path}: {document.unknown}, which is no state and counts as pause"
             await self._link.warn(UNKNOWN, text)
-        if self._known is not None or self._counts(document, run):
+        if self._counts(document, run):
             await self._want(document.desired, wish, run)
         self._known = wish
-        self._paused_in = None
+        self._paused_in, self._before = None, ()
 
     def _is_pause_again(
         self, document: StateDocument, stamp: tuple[int, int] | None, run: RunControl
@@ -134,8 +140,12 @@ class StateFileAgent:
         )
 
     def _counts(self, document: StateDocument, run: RunControl) -> bool:
-        """Whether the first wish that is seen, or seen again, counts more than the log's."""
+        """Whether a wish that is new, or seen again, counts more than the log's."""
         if run.generation == self._paused_in:
+            return True
+        if document.wish in self._before:
+            return False
+        if self._known is not None:
             return True
         return self._link.memory.is_edit(document, run, self._link.began)
 
@@ -282,6 +292,8 @@ class StateFileAgent:
         await self._link.tell(trouble, is_readable=False)
         if await self._link.pause(trouble):
             self._paused_in = self._link.run.generation
+        remembered = self._link.memory.remembered
+        self._before = () if remembered is None else remembered.wishes
         self._known = self._stamp = None
 
 
