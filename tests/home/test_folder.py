@@ -9,6 +9,7 @@ from muster.cli.main import run
 from muster.client.transport import locate
 from muster.errors import HomeOfAnother
 from muster.home.folder import require_own
+from muster.home.lock import lock_home
 
 SOMEBODY = 65534
 
@@ -34,6 +35,8 @@ def test_a_home_of_another_user_is_refused_by_every_way_to_it(
 ) -> None:
     with pytest.raises(HomeOfAnother):
         locate(None, "mine", foreign, {})
+    with pytest.raises(HomeOfAnother):
+        lock_home(foreign)  # so does every log that is opened, that of a delegation session too
     for verb in ("status", "up", "send"):
         assert run(["--home", str(foreign), verb, *(["hello"] if verb == "send" else [])]) == 3
         assert f"{foreign} belongs to {foreign.owner()}" in capsys.readouterr().err

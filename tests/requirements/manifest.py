@@ -3019,6 +3019,9 @@ CLAUDE = (
                 "test_what_comes_of_a_helper_in_the_background_is_no_answer_to_a_prompt",
                 "test_it_has_musters_tools_and_the_session_calls_them",
             ],
+            "runtimes/claude/test_own_paths.py": [
+                "test_a_confined_session_reads_the_persons_settings_and_writes_its_own_folder",
+            ],
             "runtimes/claude/test_parts.py": ["test_a_prompt_is_started_injected_or_queued"],
             "sessions/test_tools.py": [
                 "test_no_argument_lets_a_session_act_as_another_agent",

@@ -6,7 +6,7 @@ from typing import Final
 from muster.errors import HomeInUse
 from muster.home.faults import file_fault
 from muster.home.file_lock import FileLock, LockHeld, holder_pid
-from muster.home.folder import make_home
+from muster.home.folder import make_home, require_own
 
 LOCK_FILE: Final = "muster.lock"
 LOG_FILE: Final = "team.db"
@@ -14,6 +14,7 @@ LOG_FILE: Final = "team.db"
 
 def lock_home(home: Path) -> FileLock:
     """Create the home if need be, and lock it."""
+    require_own(home)
     try:
         make_home(home)
         return FileLock.take(home / LOCK_FILE)

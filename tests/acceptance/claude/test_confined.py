@@ -25,7 +25,14 @@ def test_claude_code_works_confined_to_its_outputs(
 ) -> None:
     outputs, work = stage.folder / "outputs", stage.box.work
     settings = stage.box.root / "home" / "config" / "settings.json"
-    line = f"echo x > {work}/evil.py; echo x > {outputs}/from_bash.txt; echo x > {settings}; true"
+    snapshots = settings.parent / "shell-snapshots"
+    snapshots.mkdir(parents=True)
+    (snapshots / "snapshot-bash-1.sh").write_text("# of the person's own session\n")
+    line = (
+        f"echo x > {work}/evil.py; echo x > {outputs}/from_bash.txt; echo x > {settings};"
+        f" echo x >> {snapshots}/snapshot-bash-1.sh; echo x > {snapshots}/more.sh;"
+        " echo x > $CLAUDE_CONFIG_DIR/settings.json; true"
+    )
     tools = [
         Tool("Write", {"file_path": str(work / "evil2.py"), "content": "x"}),
         Tool("Write", {"file_path": str(outputs / "fine.py"), "content": "x"}),
@@ -45,6 +52,10 @@ def test_claude_code_works_confined_to_its_outputs(
             assert {each.name for each in outputs.iterdir()} == {"fine.py", "from_bash.txt"}
             assert list(work.iterdir()) == []
             assert not settings.exists()
+            assert [each.read_text() for each in snapshots.iterdir()] == [
+                "# of the person's own session\n"
+            ]
+            assert not (stage.folder / "claude" / "settings.json").exists()
         finally:
             await end(session)
         # it is resumed with its transcript, which it could write

@@ -14,7 +14,7 @@ from muster.errors import CannotStart
 from muster.routing.agent_files import AgentFile, read_folders
 from muster.runtimes.claude.asking import SERVER, asker, tool_names, tool_server
 from muster.runtimes.claude.memory import Memory
-from muster.runtimes.claude.own_paths import with_own_paths
+from muster.runtimes.claude.own_paths import with_own_folder
 from muster.runtimes.claude.program import (
     arguments,
     environment,
@@ -76,7 +76,7 @@ async def start(
         variables = environment(settings, launch, await env_file_variables(settings, base))
         writable = writable_paths(settings, launch, base)
         if settings.confine not in (None, "none"):
-            writable = with_own_paths(writable, variables)
+            writable = with_own_folder(writable, variables, launch.folder)
             variables["CLAUDE_CODE_TMPDIR"] = str(writable.scratch or "")
         session = _begin(settings, argv, variables, cwd, launch, listener, memory, agents, writable)
     except EnvFileError as wrong:
