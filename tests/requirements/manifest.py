@@ -3260,6 +3260,7 @@ CLAUDE = (
             "claude_plugin/plugin/test_client.py": [
                 "test_an_invalid_answer_denies_a_tool_call_and_no_other_hook_fails",
                 "test_a_slow_way_that_cannot_be_gone_denies_a_tool_and_is_in_nobody_elses_way",
+                "test_a_confined_hook_does_not_believe_another_program_on_the_port",
             ],
             "claude_plugin/hooks/test_server.py": [
                 "test_a_desk_that_fails_denies_a_tool_and_is_in_nobody_elses_way",

@@ -5,7 +5,7 @@ import os
 import socket
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Thread
 
@@ -14,7 +14,7 @@ import pytest
 from muster.claude_plugin.hooks import answers, calls
 from muster.claude_plugin.hooks.calls import HookAnswer
 from muster.claude_plugin.hooks.places import SESSIONS_FILE
-from muster.claude_plugin.hooks.server import LOCALHOST, PORT_FILE
+from muster.claude_plugin.hooks.port import LOCALHOST, PORT_FILE, Handshake, proof, published
 from muster.claude_plugin.plugin import client
 from muster.confine.launching import python_launcher
 from muster.confine.policy import ConfinePolicy
@@ -111,10 +111,15 @@ def test_a_home_may_have_a_path_that_is_too_long_for_a_socket(tmp_path: Path) ->
         assert hook("Stop", {}, project=project).stdout == b"heard"
 
 
-def test_a_confined_hook_reaches_muster_by_its_port(project: Path, tmp_path: Path) -> None:
-    plan = written(tmp_path, ConfinePolicy(network=True))
+def confined(folder: Path, event: str) -> list[str]:
+    """The arguments of a Python that runs the client confined, as below a confined Claude Code."""
+    plan = written(folder, ConfinePolicy(network=True))
     _, *launcher = python_launcher()
-    line = [*launcher[2:], str(plan), "--", sys.executable, "-I", "-S", str(HOOK), "PreToolUse"]
+    return [*launcher[2:], str(plan), "--", sys.executable, "-I", "-S", str(HOOK), event]
+
+
+def test_a_confined_hook_reaches_muster_by_its_port(project: Path, tmp_path: Path) -> None:
+    line = confined(tmp_path, "PreToolUse")
     with served(project / ".muster", Desk(HookAnswer(0, "heard"))) as desk:
         ran = run(line, {}, project, {"MUSTER_TOKEN": "abc"})
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"heard", b"")
@@ -126,17 +131,93 @@ def test_a_confined_hook_reaches_muster_by_its_port(project: Path, tmp_path: Pat
 
 
 def test_the_port_answers_nobody_without_its_secret(project: Path) -> None:
-    header = b'{"event": "PreToolUse", "project": "/", "length": 0, "secret": "%s"}\n'
+    nonce, header = b"0" * 32, b'{"event": "PreToolUse", "project": "/", "length": 0}\n'
     with served(project / ".muster", Desk(HookAnswer(0, "heard"))) as desk:
         file = project / ".muster" / PORT_FILE
         assert file.stat().st_mode & 0o777 == 0o600
         port, secret = file.read_text().split()
-        for given, answer in ((b"", b"2muster cannot"), (secret.encode(), b"0heard")):
+        for known, answer in (("another", b"2muster cannot"), (secret, b"0heard")):
             with socket.create_connection((LOCALHOST, int(port))) as connection:
-                connection.sendall(header % given)
-                said = b"".join(iter(lambda: connection.recv(1 << 16), b""))
-            assert said.startswith(answer)
+                connection.sendall(nonce + b"\n")
+                with connection.makefile("rwb") as stream:
+                    offer = stream.readline()
+                    theirs = offer.split()[0]
+                    assert (offer == Handshake(known, nonce, theirs).offer) == (known == secret)
+                    stream.write(proof(known, b"hook", nonce, theirs) + b"\n" + header)
+                    stream.flush()
+                    assert stream.read().startswith(answer)
+            assert secret.encode() not in offer
     assert len(desk.calls) == 1
+
+
+def test_the_port_refuses_a_hook_that_does_not_begin_with_a_nonce(project: Path) -> None:
+    with served(project / ".muster", Desk()) as desk:
+        port, _ = (project / ".muster" / PORT_FILE).read_text().split()
+        with socket.create_connection((LOCALHOST, int(port))) as connection:
+            connection.sendall(b'{"event": "PreToolUse"}\n')
+            said = b"".join(iter(lambda: connection.recv(1 << 16), b""))
+    assert b"of another version of muster" in said
+    assert not desk.calls
+
+
+@contextmanager
+def impostor(home: Path, *, locked: bool, secret: str = "") -> Generator[list[bytes]]:
+    """A program that listens on the port of a killed server and allows all; yields what it heard.
+
+    With `locked` the file looks as if the server still ran. With the secret it offers a proof.
+    """
+    home.mkdir(parents=True, exist_ok=True)
+    heard: list[bytes] = []
+
+    def serve(listener: socket.socket) -> None:
+        with suppress(OSError):  # the listener is shut down
+            while True:
+                connection, _ = listener.accept()
+                with connection:
+                    heard.append(connection.recv(1 << 16))
+                    guessed = Handshake(secret or "a guess", heard[-1].strip()).offer
+                    connection.sendall(guessed if heard[-1] else b"0")
+                    heard.append(connection.recv(1 << 16))
+                    connection.sendall(b"0")
+
+    with socket.create_server((LOCALHOST, 0)) as listener:
+        port = listener.getsockname()[1]
+        thread = Thread(target=serve, args=(listener,))
+        thread.start()
+        try:
+            if locked:
+                with published(home, port, "the-secret"):
+                    yield heard
+            else:
+                (home / PORT_FILE).write_text(f"{port} the-secret\n")
+                yield heard
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join()
+
+
+@pytest.mark.parametrize(
+    ("locked", "secret"),
+    [(True, ""), (False, "the-secret")],
+    ids=["another account", "a confined program that can read the secret"],
+)
+def test_a_confined_hook_does_not_believe_another_program_on_the_port(
+    locked: bool, secret: str, project: Path, tmp_path: Path
+) -> None:
+    root = opened(project)
+    line = confined(tmp_path, "PreToolUse")
+    call = call_of("Write", {"file_path": "x.py", "content": "PLAN"}, project)
+    with impostor(root / ".muster", locked=locked, secret=secret) as heard:
+        ran = run(line, call, project, {"MUSTER_PYTHON": sys.executable})
+        assert ran.returncode == 2 or b'"deny"' in ran.stdout, ran
+    told = b"".join(heard)
+    assert b"PLAN" not in told
+    assert b"secret" not in told
+    with impostor(project / ".muster", locked=locked, secret=secret) as heard:
+        ran = run(line, call, project, {"MUSTER_TOKEN": "my-token"})
+    assert (ran.returncode, ran.stdout) == (2, b"")
+    assert b"does not run any more" in ran.stderr
+    assert b"my-token" not in b"".join(heard)
 
 
 def test_a_home_that_is_named_wins_and_without_a_project_the_folder_counts(project: Path) -> None:

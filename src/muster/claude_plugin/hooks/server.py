@@ -7,11 +7,10 @@ The socket is bound under a temporary name and renamed when it listens, so a hoo
 listening server or none. The rename also replaces the stale socket of a server that was killed.
 
 A confined program can make no Unix socket. Its hooks connect to a port of this machine instead, and
-send the secret that `hooks.port` has beside it, which only the owner can read.
+both sides prove first that they know its secret (`port.py`).
 """
 
 import asyncio
-import hmac
 import json
 import logging
 import os
@@ -33,10 +32,9 @@ from muster.claude_plugin.hooks.calls import (
     HookResponder,
     now,
 )
+from muster.claude_plugin.hooks.port import LOCALHOST, Handshake, is_nonce, published
 
 FILE: Final = "hooks.sock"
-PORT_FILE: Final = "hooks.port"
-LOCALHOST: Final = "127.0.0.1"
 
 INPUT_BYTES_MAX: Final = 32 * 1024 * 1024
 """The size limit of a hook's input: a whole file, escaped as JSON."""
@@ -61,8 +59,6 @@ class _Header(msgspec.Struct, frozen=True, kw_only=True):
     length: int
     token: str = ""
     pid: int = 0
-    secret: str = ""
-    """The secret of the port; empty at the socket, which the file's mode protects."""
 
 
 class _NotAnswered(Exception):
@@ -88,7 +84,7 @@ async def serving(
                 _answering(asyncio.start_unix_server, listener, hooks.handle),
                 _answering(asyncio.start_server, port, hooks.handle_confined),
             ):
-                with _published(home, port.getsockname()[1], hooks.secret):
+                with published(home, port.getsockname()[1], hooks.secret):
                     yield
         finally:
             await hooks.end()
@@ -141,22 +137,6 @@ def _listening(home: Path) -> Generator[socket.socket]:
 
 
 @contextmanager
-def _published(home: Path, port: int, secret: str) -> Generator[None]:
-    """The file with the port and its secret, removed at the end."""
-    file, aside = home / PORT_FILE, home / f"{PORT_FILE}.new"
-    text = f"{port} {secret}\n"
-    aside.unlink(missing_ok=True)
-    handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(handle, "w", encoding="ascii") as opened:
-        opened.write(text)
-    aside.replace(file)
-    yield
-    with suppress(OSError):
-        if file.read_text("ascii") == text:
-            file.unlink()
-
-
-@contextmanager
 def _folder(home: Path) -> Generator[int]:
     folder = os.open(home, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -184,7 +164,7 @@ class _Hooks:
         """Connections that were answered already, with their projects."""
 
         self.secret = os.urandom(16).hex()
-        """What a hook must send that connects to the port."""
+        """What a hook must know that connects to the port."""
 
     async def handle_confined(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -200,7 +180,7 @@ class _Hooks:
         assert task is not None
         self._asking.add(task)
         try:
-            call = await _request(reader, secret)
+            call = await _request(reader, writer, secret)
             if isinstance(call, HookCall) and call.event in self._early_events:
                 self._recording[task] = call.project
                 await _reply(
@@ -243,11 +223,15 @@ async def _reply(writer: asyncio.StreamWriter, answer: HookAnswer) -> None:
         await writer.wait_closed()
 
 
-async def _request(reader: asyncio.StreamReader, secret: str) -> HookCall | HookAnswer:
+async def _request(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, secret: str
+) -> HookCall | HookAnswer:
     """Read a hook's request; for an invalid one, return its answer instead."""
     try:
         async with asyncio.timeout(REQUEST_SECONDS):
-            return await _call(reader, secret)
+            if secret:
+                await _shake_hands(reader, writer, secret)
+            return await _call(reader)
     except _NotAnswered as wrong:
         log.warning("%s: %s", wrong.event, wrong, extra={"action": "hook_refused"})
         return failed(wrong.event, str(wrong))
@@ -255,11 +239,24 @@ async def _request(reader: asyncio.StreamReader, secret: str) -> HookCall | Hook
         return failed(POLICY_EVENT, "timeout while reading the hook's request")
 
 
-async def _call(reader: asyncio.StreamReader, secret: str) -> HookCall:
+async def _shake_hands(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, secret: str
+) -> None:
+    """Prove to a hook that this is its server, and have it prove that it is a hook."""
+    nonce = await _line(reader)
+    if not is_nonce(nonce):
+        raise _NotAnswered(
+            "the hook is of another version of muster: `muster claude-plugin install` renews it"
+        )
+    handshake = Handshake(secret, nonce.rstrip())
+    writer.write(handshake.offer)
+    if not handshake.accepts(await _line(reader)):
+        raise _NotAnswered("the hook does not know the secret of this port")
+
+
+async def _call(reader: asyncio.StreamReader) -> HookCall:
     began = now()
     header = _header(await _line(reader))
-    if not hmac.compare_digest(header.secret.encode("utf-8", "replace"), secret.encode()):
-        raise _NotAnswered("the hook does not know the secret of this port", header.event)
     if not 0 <= header.length <= INPUT_BYTES_MAX:
         why = (
             f"the hook's input has {header.length} bytes, more than the limit of {INPUT_BYTES_MAX}"

@@ -47,6 +47,7 @@ PASS = (0, b"")
 DENY = 2
 
 _CHUNK = 1 << 16
+_LINE_BYTES_MAX = 256  # a nonce and a proof
 _PATH_BYTES_MAX = 100  # the kernel's limit for the path of a socket
 _NOBODY_THERE = (2, 20, 111)  # ENOENT, ENOTDIR, and ECONNREFUSED: a stale socket
 
@@ -101,17 +102,19 @@ def ask(event: str, data: bytes, project: bytes, home: bytes) -> "tuple[int, byt
 
     seconds = ANSWER_SECONDS if event == POLICY else RECORD_SECONDS
     try:
-        connection, secret = _connected(home, seconds)
+        connection, port_file, secret = _connected(home, seconds)
     except OSError as failed:
         if failed.errno in _NOBODY_THERE:
             return None
         raise
     if not secret:
         owner = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)[4:8]
-        if int.from_bytes(owner, sys.byteorder) not in (posix.geteuid(), 0):
-            raise Trouble("the muster in this project's home belongs to another user.")
+        _need_own(int.from_bytes(owner, sys.byteorder))
     try:
-        connection.sendall(_header(event, project, len(data), secret) + data)
+        proof = _proof(connection, port_file, secret) if secret else b""
+        if proof is None:
+            return None
+        connection.sendall(proof + _header(event, project, len(data)) + data)
         return _answered(b"".join(iter(lambda: connection.recv(_CHUNK), b"")))
     except BlockingIOError:
         raise Trouble(f"muster has not answered for {seconds} seconds.") from None
@@ -119,25 +122,63 @@ def ask(event: str, data: bytes, project: bytes, home: bytes) -> "tuple[int, byt
         raise Vanished("muster went away before it answered.") from None
 
 
-def _connected(home: bytes, seconds: int) -> "tuple[_socket.socket, bytes]":
-    """A connection to the server of a home, and the secret that it wants."""
+def _connected(home: bytes, seconds: int) -> "tuple[_socket.socket, int, bytes]":
+    """A connection to the server of a home; for a port also its open file, and its secret."""
     import _socket
 
-    secret = b""
+    port_file, secret = -1, b""
     address: bytes | tuple[str, int]
     try:
         connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
         address = _short(home)
     except PermissionError:  # a confined program can make no such socket
-        port, secret = _read(posix.open(home + b"/hooks.port", posix.O_RDONLY)).split()
+        port_file = posix.open(home + b"/hooks.port", posix.O_RDONLY | posix.O_NONBLOCK)
+        _need_own(posix.fstat(port_file).st_uid)
         connection = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
+        port, secret = _read(port_file).split()
         address = ("127.0.0.1", int(port))
     # The kernel's timeout: with Python's own, connecting would fail on a full backlog.
     patience = seconds.to_bytes(8, sys.byteorder) + bytes(8)
     connection.setsockopt(_socket.SOL_SOCKET, _socket.SO_RCVTIMEO, patience)
     connection.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDTIMEO, patience)
     connection.connect(address)
-    return connection, secret
+    return connection, port_file, secret
+
+
+def _need_own(owner: int) -> None:
+    if owner not in (posix.geteuid(), 0):
+        raise Trouble("the muster in this project's home belongs to another user.")
+
+
+def _proof(connection: "_socket.socket", port_file: int, secret: bytes) -> "bytes | None":
+    """The line that proves this hook to the server of a port; None if another program listens.
+
+    `hooks/port.py` is the other side. The lock is looked at after connecting: while it is held, the
+    server that wrote the file runs and has the port, so the connection leads to it.
+    """
+    from _blake2 import blake2s  # hashlib would take longer than all the rest
+    from fcntl import F_GETLK, F_WRLCK, fcntl
+
+    held = fcntl(port_file, F_GETLK, bytes(32))  # would a read lock be possible?
+    if int.from_bytes(held[:2], sys.byteorder) != F_WRLCK:
+        return None
+    mine = posix.urandom(16).hex().encode()
+    connection.sendall(mine + b"\n")
+    theirs, _, told = _line(connection).partition(b" ")
+    if told != blake2s(b"muster %s %s" % (mine, theirs), key=secret).hexdigest().encode():
+        return None
+    return blake2s(b"hook %s %s" % (mine, theirs), key=secret).hexdigest().encode() + b"\n"
+
+
+def _line(connection: "_socket.socket") -> bytes:
+    """A short line, without its end; what came of it if the connection ends."""
+    text = chunk = b""
+    while b"\n" not in text and len(text) < _LINE_BYTES_MAX:
+        chunk = connection.recv(_LINE_BYTES_MAX)
+        if not chunk:
+            break
+        text += chunk
+    return text.partition(b"\n")[0]
 
 
 def _short(home: bytes) -> bytes:
@@ -149,15 +190,14 @@ def _short(home: bytes) -> bytes:
     return b"/proc/self/fd/%d/hooks.sock" % folder
 
 
-def _header(event: str, project: bytes, length: int, secret: bytes) -> bytes:
+def _header(event: str, project: bytes, length: int) -> bytes:
     given = posix.environ.get
     pid = given(b"CLAUDE_PID", b"")
-    return b'{"event":%s,"project":%s,"token":%s,"pid":%d,"secret":"%s","length":%d}\n' % (
+    return b'{"event":%s,"project":%s,"token":%s,"pid":%d,"length":%d}\n' % (
         _quoted(event),
         _quoted(project.decode("utf-8", "surrogateescape")),
         _quoted(given(b"MUSTER_TOKEN", b"").decode("utf-8", "surrogateescape")),
         int(pid) if pid.isdigit() else 0,
-        secret,
         length,
     )
 
