@@ -59,8 +59,9 @@ class StartMuster(Command, frozen=True, kw_only=True):
     server_session: SessionId
     muster_version: str
     human: str = "human"
-    paused: tuple[SeatId, ...] = ()
-    """Seats whose state files say pause: they are paused before any session starts."""
+    paused: dict[SeatId, str] = {}
+    """Seats that are paused before any session starts: their state files say pause, or cannot be
+    used, for the reason given."""
 
 
 class RecordSettings(Command, frozen=True, kw_only=True):

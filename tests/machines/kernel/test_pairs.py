@@ -184,7 +184,9 @@ def tries(team: Team) -> Iterator[Command]:
     channels = [*sorted(team.channels), ChannelId("nowhere")]
     seats = [*sorted(team.agents)[:4], SeatId(99)]
     yield c.StartMuster(server_session=SessionId("next"), muster_version="0")
-    yield c.StartMuster(server_session=SessionId("next"), muster_version="0", paused=tuple(seats))
+    yield c.StartMuster(
+        server_session=SessionId("next"), muster_version="0", paused=dict.fromkeys(seats, "")
+    )
     yield c.StopMuster(reason="test")
     yield c.StopMuster(reason="test", drain_seconds=60)
     yield c.CheckShutdown()

@@ -267,7 +267,7 @@ PATHS: dict[str, Callable[[Scene], list[Command]]] = {
     ],
     "its state file": lambda scene: [
         c.StartMuster(
-            server_session=SessionId("again"), muster_version="0", paused=(scene.seat("Lyra"),)
+            server_session=SessionId("again"), muster_version="0", paused={scene.seat("Lyra"): ""}
         )
     ],
     "a message to it alone": lambda scene: [

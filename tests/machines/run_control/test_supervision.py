@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.documents import WakeText
-from muster.machines.ids import SeatId, SessionId
+from muster.machines.ids import MUSTER, SeatId, SessionId
 from muster.machines.kernel.sentences import sentence
 from muster.machines.state import Phase, Status, TurnState
 from muster.machines.vocabulary import Authority, Budget, Machine, Outcome, RunMode, Urgency
@@ -275,7 +275,7 @@ def test_an_agent_paused_in_its_state_file_before_the_start_is_not_started() -> 
     scene.do(c.StopMuster(reason="stopped"))
     scene.ends("Lyra")
     scene.ends("Kael")
-    seats = (scene.seat("Lyra"),)
+    seats = {scene.seat("Lyra"): ""}
     events = scene.do(
         c.StartMuster(server_session=SessionId("boot2"), muster_version="1", paused=seats)
     )
@@ -290,8 +290,21 @@ def test_an_agent_paused_in_its_file_between_two_sessions_is_idle_after_the_star
     scene.ends("Lyra")
     assert states(scene) == (CONTINUOUS, CONTINUOUS)  # a second apart from the next session
     again = SessionId("boot2")
-    scene.do(c.StartMuster(server_session=again, muster_version="1", paused=(scene.seat("Lyra"),)))
+    paused = {scene.seat("Lyra"): ""}
+    scene.do(c.StartMuster(server_session=again, muster_version="1", paused=paused))
     assert states(scene) == (PAUSE, PAUSE)
+
+
+def test_an_agent_whose_file_cannot_be_used_at_the_start_is_paused_by_muster_with_the_cause() -> (
+    None
+):
+    scene = running()
+    scene.ends("Lyra")
+    paused = {scene.seat("Lyra"): "agent_state.json is followed by `muster run`"}
+    again = SessionId("boot2")
+    scene.do(c.StartMuster(server_session=again, muster_version="1", paused=paused))
+    run = scene.agent("Lyra").run
+    assert (run.desired, run.set_by, run.note) == (PAUSE, MUSTER, paused[scene.seat("Lyra")])
 
 
 def test_a_warning_is_recorded() -> None:

@@ -288,15 +288,15 @@ def test_a_file_that_says_pause_or_nothing_keeps_its_agent_from_starting(desk: D
         await desk.want(CONTINUOUS)
         paths, team = {ADA: desk.path}, desk.dispatcher.team
         desk.wish("pause")
-        assert await wishes(paths, team, desk.clock) == (ADA,)
+        assert await wishes(paths, team, desk.clock) == {ADA: ""}
         desk.wish("run_once")
-        assert await wishes(paths, team, desk.clock) == ()
+        assert await wishes(paths, team, desk.clock) == {}
         desk.rename(b"{")
-        assert await wishes(paths, team, desk.clock) == (ADA,)
+        assert "it is not JSON" in (await wishes(paths, team, desk.clock))[ADA]
         desk.path.unlink()
-        assert await wishes(paths, team, desk.clock) == ()
+        assert await wishes(paths, team, desk.clock) == {}
         desk.path.mkdir()
-        assert await wishes(paths, team, desk.clock) == (ADA,)
+        assert "cannot be read: Is a directory" in (await wishes(paths, team, desk.clock))[ADA]
 
     run(scene())
 

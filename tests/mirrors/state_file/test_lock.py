@@ -45,11 +45,11 @@ def test_the_agent_of_a_file_that_another_muster_follows_is_paused_with_the_hold
             await life.until(CONTINUOUS)
         with lock_state_file(life.path, holder="muster run") or pytest.fail("not locked"):
             async with a_life(tmp_path, boot="boot-2") as life:
-                assert life.paused == (ADA,)
+                assert list(life.paused) == [ADA]
                 await until_held_back(life, f"is followed by muster run (process {os.getpid()})")
                 assert read(life.path)["desired_state"] == "continuous"  # nothing is written
         async with a_life(tmp_path, boot="boot-3") as life:
-            assert life.paused == ()
+            assert life.paused == {}
             await eventually(lambda: life.run.is_file_readable)
 
     run(scene())
@@ -124,7 +124,7 @@ def test_an_agent_whose_lock_cannot_be_taken_is_paused_until_it_can_be(
             assert life.run.is_file_readable
         replace(lock, put)
         async with a_life(tmp_path, boot="boot-2") as life:
-            assert life.paused == (ADA,)
+            assert list(life.paused) == [ADA]
         assert not (tmp_path / "victim").exists()
 
     run(scene())
@@ -165,7 +165,9 @@ def test_a_link_to_the_file_of_another_agent_pauses_only_the_agent_with_the_link
             await with_program(dispatcher, name)
         for seat in named:
             await want(dispatcher, seat, CONTINUOUS)
-        assert await wishes(named, dispatcher.team, clock, home) == (BOB,)
+        paused = await wishes(named, dispatcher.team, clock, home)
+        assert list(paused) == [BOB]
+        assert "is followed by" in paused[BOB]
         followed = StateFiles(dispatcher, clock, named, home=home)
         async with background() as tasks:
             tasks.create_task(followed.run())

@@ -38,7 +38,7 @@ Fields = dict[str, Any]  # whatever JSON can hold
 class Life:
     """One life of muster, with one agent and its state file."""
 
-    def __init__(self, dispatcher: Dispatcher, path: Path, paused: tuple[SeatId, ...]) -> None:
+    def __init__(self, dispatcher: Dispatcher, path: Path, paused: dict[SeatId, str]) -> None:
         self.dispatcher, self.path, self.paused = dispatcher, path, paused
 
     @property
@@ -158,7 +158,7 @@ def test_an_edit_while_muster_is_away_is_obeyed_at_the_next_start(
                 await life.until(before)
         EDITS[edit](tmp_path / "agent_state.json", after)
         async with a_life(tmp_path, boot="boot-2") as life:
-            assert life.paused == ((ADA,) if after is PAUSE else ())
+            assert list(life.paused) == ([ADA] if after is PAUSE else [])
             await life.until(after)
             assert life.run.set_by == ("me" if edit == "new timestamp" else life.run.set_by)
             assert life.run.set_by != "muster"
@@ -287,7 +287,7 @@ def test_a_kill_at_any_step_loses_no_decision(
     async def scene() -> None:
         await asyncio.to_thread(killed_at, tmp_path, step, first, then)
         async with a_life(tmp_path, boot="boot-2") as life:
-            assert life.paused == ()
+            assert life.paused == {}
             await life.until(then)
             assert life.run.note == f"wanted {then}"
 
@@ -325,7 +325,7 @@ def test_a_link_that_was_put_there_while_muster_was_away_counts_as_pause(tmp_pat
         life.path.unlink()
         life.path.symlink_to(foreign)
         async with a_life(tmp_path, boot="boot-2") as life:
-            assert life.paused == (ADA,)
+            assert list(life.paused) == [ADA]
             await eventually(lambda: life.run.desired is PAUSE)
         assert foreign.read_text() == '{"desired_state": "continuous"}'
 

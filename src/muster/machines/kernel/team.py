@@ -47,8 +47,8 @@ class CommandDecision(msgspec.Struct, frozen=True, gc=False):
 
 
 def start_muster(team: Team, command: c.StartMuster, now: datetime) -> Iterable[Fact]:
-    for seat in command.paused:
-        yield from run_control.paused_by_file(team, seat)
+    for seat, trouble in command.paused.items():
+        yield from run_control.paused_by_file(team, seat, trouble)
     yield e.MusterStarted(
         server_session=command.server_session,
         muster_version=command.muster_version,

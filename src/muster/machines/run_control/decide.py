@@ -388,13 +388,14 @@ def report_taken(team: Team, command: c.ReportTaken, now: datetime) -> Sequence[
     return (taken,)
 
 
-def paused_by_file(team: Team, seat: SeatId) -> Iterator[Fact]:
-    """Apply the pause that a state file requested while muster was not running."""
+def paused_by_file(team: Team, seat: SeatId, trouble: str) -> Iterator[Fact]:
+    """Apply the pause that a state file requested while muster was not running, or muster's own
+    where the file cannot be used."""
     agent = team.agent(seat)
     if agent.run.desired is not PAUSE:
-        yield desire(
-            agent, PAUSE, "person", STATE_FILE_EDIT, "written while muster was not running"
-        )
+        edit = (STATE_FILE_EDIT, "written while muster was not running")
+        set_by, note = (MUSTER, trouble) if trouble else edit
+        yield desire(agent, PAUSE, "person", set_by, note)
         if between_sessions(agent):  # its next session was about to start when muster went down
             yield move(agent, "session_ended", PAUSE)
 

@@ -8,7 +8,6 @@ Which way a field goes is a matter of roles: of an agent that muster runs, muste
 import asyncio
 import logging
 from collections.abc import Mapping
-from collections.abc import Set as AbstractSet
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -38,11 +37,11 @@ log = logging.getLogger(__name__)
 
 async def wishes(
     paths: Mapping[SeatId, Path], team: Team, clock: Clock, home: Path | None = None
-) -> tuple[SeatId, ...]:
+) -> dict[SeatId, str]:
     """The agents not to start with muster: their files say pause, and were edited meanwhile.
 
     A file that is there and cannot be understood counts as pause too, and so does one that another
-    program follows.
+    program follows: the value says what is wrong with it.
     """
     wanted = {
         seat: path.absolute()
@@ -53,8 +52,8 @@ async def wishes(
     }
     folder = None if home is None else home / FOLDER
     memories = {seat: WishMemory(folder, seat, path) for seat, path in wanted.items()}
-    taken = await asyncio.to_thread(_taken, memories) if home is not None else frozenset[SeatId]()
-    for seat in memories.keys() - taken:
+    taken = {} if home is None else await asyncio.to_thread(_taken, memories)
+    for seat in memories.keys() - taken.keys():
         await asyncio.to_thread(recover, memories[seat])
 
     def look_at_all() -> dict[SeatId, StateFileContent]:
@@ -64,34 +63,34 @@ async def wishes(
     if any(each.content is not None and each.document is None for each in seen.values()):
         await clock.sleep(FILE_SETTLE_SECONDS)  # somebody may be writing
         seen = look_at_all()
-    return tuple(
-        seat
+    return {
+        seat: taken.get(seat, seen[seat].trouble)
         for seat in sorted(seen)
         if seat in taken or _says_pause(seen[seat], team.agents[seat], memories[seat])
-    )
+    }
 
 
-def _taken(memories: Mapping[SeatId, WishMemory]) -> AbstractSet[SeatId]:
-    """The agents whose files another program follows, or another of these agents."""
+def _taken(memories: Mapping[SeatId, WishMemory]) -> dict[SeatId, str]:
+    """The agents whose files another program follows, or another of these agents; and who does."""
+    found: dict[SeatId, str] = {}
     with ExitStack() as locks:
-        return {
-            seat
-            for seat in sorted(memories, key=lambda seat: memories[seat].is_renamed)
-            if not _try_lock(memories[seat], locks)
-        }
+        for seat in sorted(memories, key=lambda seat: memories[seat].is_renamed):
+            if trouble := _try_lock(memories[seat], locks):
+                found[seat] = trouble
+    return found
 
 
-def _try_lock(memory: WishMemory, locks: ExitStack) -> bool:
-    """Lock a file with the others; false if it cannot be. One that is not followed needs none."""
+def _try_lock(memory: WishMemory, locks: ExitStack) -> str:
+    """Lock a file with the others, or say why not. One that is not followed needs no lock."""
     if not memory.leads_as_before():
-        return True
+        return ""
     try:
         lock = lock_state_file(memory.path, memory.target)
-    except (StateFileInUse, StateFileNotLocked):
-        return False
+    except (StateFileInUse, StateFileNotLocked) as error:
+        return str(error).removesuffix(".")
     if lock is not None:
         locks.enter_context(lock)
-    return True
+    return ""
 
 
 def _says_pause(seen: StateFileContent, agent: Agent, memory: WishMemory) -> bool:
