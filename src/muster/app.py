@@ -37,7 +37,7 @@ from muster.delegation.requests import Requests
 from muster.delegation.session_folder import HOME_FOLDER
 from muster.delegation.session_log import OpenLogProvider
 from muster.delegation.task_runner import Tasks
-from muster.delegation.visiting import LoggedTeam, is_keeper_alive
+from muster.delegation.visiting import LoggedTeam, is_keeper_alive, open_in_turn
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.feed import Feed
 from muster.engine.loading import Loaded, load_from
@@ -76,7 +76,6 @@ from muster.sessions.session_tokens import SessionTokens
 from muster.settings.in_force import SettingsInForce, hosting_lead, table_of
 from muster.settings.model import SETTINGS_FILE, DelegationSettings, Settings
 from muster.store.base import EventStore
-from muster.store.sqlite import SqliteStore
 from muster.team import Muster
 from muster.upkeep import look_after
 from muster.version import __version__
@@ -115,6 +114,9 @@ class DelegationPlan(msgspec.Struct, frozen=True, kw_only=True):
     serves_queue: bool = False
     """Whether queued requests are carried out without a command."""
 
+
+VISIT_SECONDS: Final = 2.0
+"""How long a team waits for hooks that record in its log: each holds it for hundredths of one."""
 
 NO_DELEGATION: Final = DelegationPlan()
 
@@ -240,7 +242,7 @@ async def open_team(
     home: Path, options: TeamOptions, *, clock: Clock | None = None, ids: Ids | None = None
 ) -> AsyncGenerator[Muster]:
     """Open the team in this home, and close it at the end."""
-    store = await SqliteStore.open(home)
+    store = await open_in_turn(home, SystemClock(), VISIT_SECONDS)
     clock, ids = clock or SystemClock(), ids or RandomIds()
     try:
         with options.reserve():
@@ -270,7 +272,7 @@ async def run_team(
     prompter = _prompter(dispatcher, store, inbox, home, in_force)
     roster = Roster(dispatcher, options.runtimes, home if options.names_agents else None)
     await _begin(dispatcher, ids, options, roster, in_force, clock, loaded.last_at, home)
-    log_provider = OpenLogProvider(dispatcher, store, options.delegation.root)
+    log_provider = OpenLogProvider(dispatcher, store, options.delegation.root, home)
     shared = StateFiles(dispatcher, clock, roster.state_files(in_force.current), home=home)
     workspaces = Workspaces(dispatcher, home, rules_of(in_force, options.delegation, home))
     keepers = workspace_keepers(workspaces, store, feed, dispatcher, clock)

@@ -3279,6 +3279,29 @@ CLAUDE = (
         },
     ),
     Promise(
+        "A session that a server had open is in force and recorded when the server has ended.",
+        {
+            "claude_plugin/hooks/test_daemon.py": [
+                "test_the_session_of_a_team_is_in_force_and_recorded_after_its_server_was_killed",
+                "test_the_next_server_continues_the_session_of_its_team_and_replaces_the_daemon",
+            ],
+            "claude_plugin/hooks/test_desk_team.py": [
+                "test_the_teams_session_goes_on_without_its_server_and_in_the_next_one"
+            ],
+            "claude_plugin/plugin/test_client.py": [
+                "test_the_session_of_a_team_without_a_server_is_judged_and_recorded",
+                "test_a_server_that_is_killed_before_it_answers_is_followed_by_the_slow_way",
+            ],
+            "delegation/test_team_session.py": [
+                "test_the_file_names_the_session_while_it_is_open",
+                "test_a_session_whose_log_is_gone_is_in_force_until_it_is_forgotten",
+            ],
+            "delegation/test_visiting.py": [
+                "test_a_log_is_opened_when_the_access_of_another_is_over"
+            ],
+        },
+    ),
+    Promise(
         "The plugin's commands are parsed by no shell, and installing it changes nothing else.",
         {
             "claude_plugin/plugin/test_plugin.py": [

@@ -300,8 +300,14 @@ DOORS = (
         "Claude Code is given the plugin, subagents from the same files as agents, and one price",
     ),
     Door(
+        ("muster.delegation.team_session",),
+        ("muster.home.lock",),
+        "the session that a home names is in the log of that home",
+    ),
+    Door(
         ("muster.delegation.visiting",),
         (
+            "muster.home.address",
             "muster.home.lock",
             "muster.runtimes.process.processes",
             "muster.settings.model",

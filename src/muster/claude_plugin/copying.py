@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from muster.claude_plugin.hooks.calls import POLICY_EVENT
-from muster.claude_plugin.plugin.client import SESSIONS_FILE
+from muster.claude_plugin.plugin.client import SESSIONS_FILE, TEAM_SESSION_FILE
 
 SOURCE: Final = Path(__file__).parent / "plugin"
 """The folder of the shipped plugin."""
@@ -37,7 +37,8 @@ _DENIED: Final = {
     ),
 }
 _GONE: Final = (
-    f'if test -s "${{CLAUDE_PROJECT_DIR:-.}}/{SESSIONS_FILE.decode()}"; '
+    f'if test -s "${{CLAUDE_PROJECT_DIR:-.}}/{SESSIONS_FILE.decode()}" || '
+    f'test -s "${{MUSTER_HOME:-${{CLAUDE_PROJECT_DIR:-.}}/.muster}}{TEAM_SESSION_FILE.decode()}"; '
     f"then echo {shlex.quote(json.dumps({'hookSpecificOutput': _DENIED}))}; "
     f"else echo {shlex.quote(json.dumps({'systemMessage': _REMEDY}))}; fi"
 )

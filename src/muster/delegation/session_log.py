@@ -12,6 +12,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Final, Protocol
 
+from muster.delegation import team_session
 from muster.delegation.folder.mirror import WorkspaceFolder
 from muster.delegation.folder.workspace import KINDS, concerns
 from muster.engine.dispatcher import Commit, Dispatcher, Receipt
@@ -101,15 +102,17 @@ class LogProvider(Protocol):
 class FolderUpdater:
     """Updates the folder from the log at the end of an access."""
 
-    def __init__(self) -> None:
-        """Begin without an error."""
+    def __init__(self, team_home: Path | None) -> None:
+        """Begin without an error. `team_home` is the home of a team whose log this is."""
         self.trouble: FolderBehind | None = None
+        self._team_home = team_home
         self._updating = asyncio.Lock()
 
     async def update_folder(
         self, session_log: SessionLog, folder: WorkspaceFolder | None = None
     ) -> None:
         """Update the folder from the log. `trouble` keeps a disk error; the next call retries."""
+        await self._name_session(session_log)
         root = session_log.root
         if not root:
             return
@@ -122,13 +125,32 @@ class FolderUpdater:
                 self.trouble = FolderBehind(path=folder.root, detail=error)
                 log.warning("%s", self.trouble, extra={"action": "workspace_behind"})
 
+    async def _name_session(self, session_log: SessionLog) -> None:
+        """Name the team's open session in its home, for hooks that find no server there."""
+        if self._team_home is None:
+            return
+        async with self._updating:
+            try:
+                delegation = session_log.team.delegation
+                await asyncio.to_thread(team_session.update, self._team_home, delegation)
+            except OSError as error:
+                path = self._team_home / team_session.FILE
+                log.warning("%s: %s", path, error, extra={"action": "session_not_named"})
+
 
 class OpenLogProvider(FolderUpdater):
     """The log that is open in this process; as a service, it keeps the folder up to date."""
 
-    def __init__(self, dispatcher: Dispatcher, store: EventStore, root: Path | None = None) -> None:
-        """Update the folder `root`, or else the one that the session was started with."""
-        super().__init__()
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        store: EventStore,
+        root: Path | None = None,
+        home: Path | None = None,
+    ) -> None:
+        """Update the folder `root`, which has this log of its own; or else the one that the session
+        of the team in `home` was started with."""
+        super().__init__(home if root is None else None)
         self._session_log = SessionLog(dispatcher, store)
         self._root = root
         self._changed = asyncio.Event()
@@ -143,6 +165,7 @@ class OpenLogProvider(FolderUpdater):
 
     async def run(self) -> None:
         """Update the folder after each change of the log, until cancelled."""
+        await self._name_session(self._session_log)
         while True:
             await self._changed.wait()
             await self.close()

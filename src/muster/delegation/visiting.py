@@ -1,8 +1,9 @@
 """Access to the log of a state machine session that no server keeps open.
 
-Each access locks the session's home, loads the team, and releases the lock at its end. Any number
-of hooks can share the log that way: each holds the lock for some milliseconds. An access runs no
-agents; a process that runs agents keeps the log open, and other processes are its clients.
+The log is the session's own, or that of the team whose server has ended. Each access locks its
+home, loads the team, and releases the lock at its end. Any number of hooks can share the log that
+way: each holds the lock for some milliseconds. An access runs no agents; a process that runs agents
+keeps the log open, and other processes are its clients.
 """
 
 from collections.abc import AsyncGenerator
@@ -22,7 +23,8 @@ from muster.engine.snapshots import Snapshots
 from muster.engine.system import RandomIds, SystemClock
 from muster.engine.tasks import run_to_completion
 from muster.errors import HomeInUse, NoTeam
-from muster.home.lock import LOG_FILE
+from muster.home import address
+from muster.home.lock import LOG_FILE, running_pid
 from muster.machines.commands import StartMuster
 from muster.machines.ids import MUSTER, SessionId
 from muster.machines.state import RememberedChoice, Team
@@ -37,28 +39,28 @@ TURN_SECONDS: Final = 120.0
 
 PAUSE_SECONDS: Final = 0.02
 
-SERVER_FILE: Final = "server.json"
-"""Exists in a home while a server runs there, which keeps the lock."""
-
 SNAPSHOT_EVENTS: Final = 2000
 """Events between snapshots: each access folds the events since the last one."""
 
 
 class OnDemandLogProvider(FolderUpdater):
-    """Opens the log in `.muster` of a session's folder for each access."""
+    """Opens the log in `.muster` of a session's folder, or that of a team, for each access."""
 
-    def __init__(self, root: Path, *, clock: Clock, ids: Ids, human: str) -> None:
+    def __init__(
+        self, root: Path, *, clock: Clock, ids: Ids, human: str, team_home: Path | None = None
+    ) -> None:
         """The first access creates the folder, if it does not exist."""
-        super().__init__()
+        super().__init__(team_home)
         self.root = root
-        self.home = root / HOME_FOLDER
+        self.home = team_home or root / HOME_FOLDER
         self._clock = clock
         self._ids = ids
         self._human = human
 
     def folder(self, team: Team) -> WorkspaceFolder:
         """The folder of the session, also if it was moved."""
-        return WorkspaceFolder(self.root)
+        of_team = team.delegation.last_path if self._team_home is not None else ""
+        return WorkspaceFolder(Path(of_team or self.root))
 
     @asynccontextmanager
     async def access(self) -> AsyncGenerator[SessionLog]:
@@ -72,7 +74,8 @@ class OnDemandLogProvider(FolderUpdater):
             try:
                 yield session_log
             finally:
-                await run_to_completion(self.update_folder(session_log, WorkspaceFolder(self.root)))
+                folder = self.folder(session_log.team)
+                await run_to_completion(self.update_folder(session_log, folder))
             if dispatcher.team.seq - loaded.snapshot_seq >= SNAPSHOT_EVENTS:
                 snapshots = Snapshots(dispatcher, store, taken_seq=loaded.snapshot_seq)
                 await snapshots.take()
@@ -90,24 +93,38 @@ class OnDemandLogProvider(FolderUpdater):
             await session_log.send(beginning, actor=MUSTER)
 
     async def _opened(self) -> SqliteStore:
-        until = self._clock.monotonic() + TURN_SECONDS
-        while True:
-            try:
-                return await SqliteStore.open(self.home)
-            except HomeInUse:
-                if self._clock.monotonic() > until or (self.home / SERVER_FILE).exists():
-                    raise
-                await self._clock.sleep(PAUSE_SECONDS)
+        return await open_in_turn(self.home, self._clock, TURN_SECONDS)
 
 
-def visited(root: Path, settings: Settings) -> tuple[OnDemandLogProvider, Conversations]:
+async def open_in_turn(home: Path, clock: Clock, seconds: float) -> SqliteStore:
+    """Open the log in a home when the accesses of others are over; a server is not waited for."""
+    until = clock.monotonic() + seconds
+    while True:
+        try:
+            return await SqliteStore.open(home)
+        except HomeInUse:
+            if clock.monotonic() > until or server_pid(home) is not None:
+                raise
+            await clock.sleep(PAUSE_SECONDS)
+
+
+def server_pid(home: Path) -> int | None:
+    """The process of the server that runs in a home; an access to its log is none."""
+    published, pid = address.find(home), running_pid(home)
+    return pid if published is not None and published.pid == pid else None
+
+
+def visited(
+    root: Path, settings: Settings, team_home: Path | None = None
+) -> tuple[OnDemandLogProvider, Conversations]:
     """The log and the conversations of the session in a folder, to read and record.
 
-    No agent can be run with these: `app.open_session` does that.
+    `team_home` is the home with the log, if that is the log of a team. No agent can be run with
+    these: `app.open_session` does that.
     """
     clock = SystemClock()
     log_provider = OnDemandLogProvider(
-        root, clock=clock, ids=RandomIds(), human=settings.team.human
+        root, clock=clock, ids=RandomIds(), human=settings.team.human, team_home=team_home
     )
     return log_provider, Conversations(log_provider, clock, is_alive=is_keeper_alive)
 

@@ -71,6 +71,8 @@ def test_an_agent_writes_its_outputs_and_main_its_documents(
             "Bash", {"command": f"ls {outputs} > {outputs}/list.txt", "description": "look"}
         )
         model.add(Rule(agent="main", match="plan.md", times=1, reply=[looks]))
+        evil = write(box.work / "evil.py", "main")
+        model.add(Rule(agent="main", match="Do it yourself", times=1, reply=[evil]))
         model.add(Rule(agent="main", reply="There it is."))
         said = claude(box, REQUEST)
     assert said[-1]["result"] == "There it is.", said
@@ -84,6 +86,17 @@ def test_an_agent_writes_its_outputs_and_main_its_documents(
     assert [state for kind, state in states(session) if kind == "transition"] == ["builder", "MAIN"]
     entry = json.loads((session / "conversations/messages.jsonl").read_text())
     assert {Path(each["path"]).name for each in entry["files_created"]} == found.keys()
+    if served:
+        check_without_its_server(box, session)
+
+
+def check_without_its_server(box: Box, session: Path) -> None:
+    """The session that the server took over is in force and recorded after the server ended."""
+    said = claude(box, "Do it yourself")
+    assert "Denied: MAIN may not" in json.dumps(said)
+    assert not (box.work / "evil.py").exists()
+    lines = (session / "conversations/messages.jsonl").read_text().splitlines()
+    assert [json.loads(line)["conversation_id"] for line in lines] == ["conv_001", "conv_002"]
 
 
 def test_a_file_that_a_command_of_an_agent_makes_in_the_project_is_listed(

@@ -12,10 +12,11 @@ import msgspec
 import pytest
 
 from muster.claude_plugin.hooks.calls import HookAnswer, HookCall
-from muster.claude_plugin.hooks.daemon import session_to_serve
+from muster.claude_plugin.hooks.daemon import home_to_serve
 from muster.claude_plugin.hooks.server import FILE, is_answered
 from tests.claude_plugin.clients import Desk, call_of, hook, served
 from tests.homes import muster
+from tests.live import a_scene, live
 from tests.waits import LIFE_SECONDS, WAIT_SECONDS, until
 
 PROMPTS = ("first", "second", "third")
@@ -24,9 +25,10 @@ PROMPTS = ("first", "second", "third")
 class Program:
     """A program that runs hooks in a session of a project, as Claude Code does."""
 
-    def __init__(self, project: Path) -> None:
+    def __init__(self, project: Path, home: Path | None = None) -> None:
+        """`home` has the log of the session, if that is not its own."""
         self.project = project
-        self.own = project / "session" / ".muster"
+        self.own = home or project / "session" / ".muster"
         self.process = subprocess.Popen(["sleep", str(LIFE_SECONDS)])
         self.pid = str(self.process.pid)
 
@@ -142,8 +144,62 @@ def test_a_daemon_ends_in_order_on_sigterm(program: Program) -> None:
 
 def test_no_daemon_is_left_for_a_program_of_muster_or_one_that_is_unknown(program: Program) -> None:
     asked = HookCall(event="Stop", project=program.project, pid=program.process.pid)
-    assert session_to_serve(asked) == program.project / "session"
-    assert session_to_serve(msgspec.structs.replace(asked, pid=0)) is None
-    assert session_to_serve(msgspec.structs.replace(asked, token="t")) is None
+    home = program.project / ".muster"
+    assert home_to_serve(asked, home) == program.own
+    assert home_to_serve(msgspec.structs.replace(asked, pid=0), home) is None
+    assert home_to_serve(msgspec.structs.replace(asked, token="t"), home) is None
     with served(program.own, Desk()):
-        assert session_to_serve(asked) is None
+        assert home_to_serve(asked, home) is None
+
+
+@pytest.fixture
+def bereft(tmp_path: Path) -> Generator[Program]:
+    """A program in a project whose server was killed while a session was open in the team."""
+    home = tmp_path / ".muster"
+    with live(home, HOME=str(tmp_path / "nobody")) as server, a_scene(server) as scene:
+        scene.post("/api/delegation", {"path": "session"})
+        server.process.kill()
+        server.process.wait(WAIT_SECONDS)
+    program = Program(tmp_path, home)
+    try:
+        yield program
+    finally:
+        program.end()
+        until(lambda: not program.daemons())
+
+
+def test_the_session_of_a_team_is_in_force_and_recorded_after_its_server_was_killed(
+    bereft: Program,
+) -> None:
+    call = call_of("Write", {"file_path": "foo.py", "content": "x"}, bereft.project)
+    denied = json.loads(bereft.hook("PreToolUse", **call).stdout)
+    assert denied["hookSpecificOutput"]["permissionDecision"] == "deny"
+    os.kill(bereft.served_pid(), signal.SIGKILL)
+    assert "[Conv: 001]" in bereft.hook("UserPromptSubmit", prompt="first").stdout.decode()
+    bereft.served_pid()
+    assert "[Conv: 002]" in bereft.quick("UserPromptSubmit", prompt="second")
+    told = json.loads(bereft.quick("PreToolUse", **call))
+    assert told["hookSpecificOutput"]["permissionDecision"] == "deny"
+    assert prompts(bereft.project) == ["first", "second"]
+    resumed = muster("agent-state-machine", cwd=bereft.project)
+    assert "Agent State Machine Resumed" in resumed.stdout, resumed.stderr
+    assert "No muster runs" in muster("ask", "third", cwd=bereft.project).stderr
+    ended = muster("agent-state-machine", "--session", "end", cwd=bereft.project)
+    assert ended.stdout.startswith("Session ended: "), ended.stderr
+    assert bereft.quick("UserPromptSubmit", prompt="third") == ""
+    assert bereft.quick("PreToolUse", **call) == ""
+    again = muster("agent-state-machine", "--session", "end", cwd=bereft.project)
+    assert "No state machine session is open here" in again.stderr
+
+
+def test_the_next_server_continues_the_session_of_its_team_and_replaces_the_daemon(
+    bereft: Program,
+) -> None:
+    bereft.hook("UserPromptSubmit", prompt="first")
+    bereft.served_pid()
+    with live(bereft.own, HOME=str(bereft.project / "nobody")) as server, a_scene(server) as scene:
+        until(lambda: not bereft.daemons())
+        assert scene.get("/api/delegation")["open"]
+        [shown] = scene.get("/api/conversations")["conversations"]
+        assert shown["text"] == "first"
+        assert "[Conv: 002]" in bereft.quick("UserPromptSubmit", prompt="second")

@@ -131,6 +131,31 @@ def test_a_person_is_main_in_the_teams_own_session(tmp_path: Path) -> None:
     run(play())
 
 
+def test_the_teams_session_goes_on_without_its_server_and_in_the_next_one(tmp_path: Path) -> None:
+    async def play() -> None:
+        async with a_team(tmp_path) as team:
+            await team.open()
+            await team.person().prompt(PYTHON)
+        alone = Claude(team.project, "a-person")
+        assert "Delegate it to builder" in await alone.tool("Write", CODE)
+        await alone.task("builder", "Write it")
+        await alone.start("builder", "a1")
+        await alone.done("builder", "a1", "Written.")
+        await alone.stop("There it is.")
+        others = (Claude(team.project, f"other-{number}") for number in range(4))
+        told = await asyncio.gather(*(each.prompt(PYTHON) for each in others))
+        assert all(str(team.root) in each for each in told)
+        assert not (team.root / ".muster" / "team.db").exists()
+        async with a_team(tmp_path) as again:
+            first, *more = (await again.conversations.views()).values()
+            assert (first.outcome, len(first.trace), len(more)) == ("answered", 2, 4)
+            await session_folder.end(again.conversations.log_provider, actor=HUMAN)
+        assert await alone.tool("Write", CODE) == ""
+        assert await alone.prompt(PYTHON) == ""
+
+    run(play())
+
+
 def test_without_a_session_of_its_own_the_projects_session_counts(tmp_path: Path) -> None:
     async def play() -> None:
         async with a_team(tmp_path) as team:
@@ -313,7 +338,7 @@ def test_a_person_who_sits_for_the_lead_is_told_its_soul(tmp_path: Path) -> None
         found = team_in(home)
         assert found is not None
         assert found.agents[LEAD_SEAT].soul == "I lead."
-        assert await Claude(folder).told("SessionStart", source="startup") == told
+        assert await Claude(folder).told("SessionStart", source="startup") == both
 
     run(play())
 

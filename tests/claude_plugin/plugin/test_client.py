@@ -18,6 +18,7 @@ from muster.claude_plugin.hooks.port import LOCALHOST, PORT_FILE, Handshake, pro
 from muster.claude_plugin.plugin import client
 from muster.confine.launching import python_launcher
 from muster.confine.policy import ConfinePolicy
+from muster.delegation import team_session
 from tests.claude_plugin.clients import HOOK, OBSERVERS, Desk, call_of, hook, run, served, short
 from tests.confine.launchers import written
 from tests.homes import muster
@@ -31,6 +32,7 @@ def test_the_client_and_the_server_use_the_same_names() -> None:
     assert client.RECORDED_TOOLS == calls.STARTER_TOOLS
     assert client.DENY == calls.DENIED
     assert os.fsencode(SESSIONS_FILE) == client.SESSIONS_FILE
+    assert f"/{team_session.FILE}".encode() == client.TEAM_SESSION_FILE
     denial = answers.failed(calls.POLICY_EVENT, "it is broken").text
     assert denial == client.denial("it is broken")
     assert client.CONFINED == answers.CONFINED
@@ -434,6 +436,43 @@ def test_in_a_team_without_a_session_only_the_start_goes_the_slow_way(
         called = recorder.parent / "called"
         assert called.exists() == (event == "SessionStart")
         called.unlink(missing_ok=True)
+
+
+def opened_in_team(project: Path) -> Path:
+    """The home of a team with an open session, as far as the client looks at it."""
+    home = project / ".muster"
+    home.mkdir(exist_ok=True)
+    (home / "team.db").touch()
+    (home / team_session.FILE).write_text(f"{project}/a session")
+    return home
+
+
+def test_the_session_of_a_team_without_a_server_is_judged_and_recorded(
+    project: Path, recorder: Path
+) -> None:
+    home = opened_in_team(project)
+    read, write = ({"file_path": "x.py"}, {"file_path": "x.py", "content": ""})
+    ran = hook("PreToolUse", call_of("Read", read, project), project=project)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
+    call = call_of("Write", write, project)
+    ran = hook("PreToolUse", call, project=project, MUSTER_PYTHON=str(recorder))
+    assert (ran.returncode, ran.stderr) == (2, b"the slow way\n")
+    for event in OBSERVERS:
+        hook(event, {}, project=project, MUSTER_PYTHON=str(recorder))
+        assert (recorder.parent / "called").read_text().splitlines()[-1] == event
+    (home / "team.db").unlink()
+    ran = hook("PreToolUse", call, project=project, MUSTER_PYTHON="/nowhere")
+    assert ran.returncode == 2
+    assert b"`muster agent-state-machine --session end` closes it" in ran.stderr
+
+
+def test_a_server_that_is_killed_before_it_answers_is_followed_by_the_slow_way(
+    project: Path, recorder: Path
+) -> None:
+    with strange_muster(project / ".muster", b""):
+        opened_in_team(project)
+        hook("UserPromptSubmit", {"a": 1}, project=project, MUSTER_PYTHON=str(recorder))
+    assert (recorder.parent / "stdin").read_bytes() == b'{"a": 1}'
 
 
 def test_a_daemon_that_ends_before_it_answers_is_followed_by_the_slow_way(

@@ -1,8 +1,9 @@
 """The hook daemon: a process in the background that answers hooks where no server runs.
 
 A hook without a server starts the command line, and most of its time goes into loading it. That
-process stays behind as the daemon, and answers further hooks on the socket of the session's own
-home (`.muster/hooks.sock` in the session's folder).
+process stays behind as the daemon, and answers further hooks on the socket of the home with the
+session's log: `.muster/hooks.sock` in the session's folder, or in the home of the team whose
+session it is.
 
 The daemon never keeps the log open. Each answer opens and closes it as a process of its own would
 do (`muster.delegation.visiting`), and a record is on disk before its hook is answered. So nothing
@@ -22,9 +23,8 @@ from muster import version
 from muster.claude_plugin.hooks import server
 from muster.claude_plugin.hooks.calls import HookAnswer, HookCall
 from muster.claude_plugin.hooks.desk import HookDesk
-from muster.claude_plugin.hooks.places import last_session
+from muster.claude_plugin.hooks.places import open_session
 from muster.delegation.following.owner import Keeper
-from muster.delegation.session_folder import HOME_FOLDER
 from muster.delegation.visiting import is_keeper_alive, keeper_of
 from muster.errors import HomeInUse, MusterError
 from muster.home.lock import lock_home
@@ -88,26 +88,28 @@ class DaemonDesk:
         return bool(self._callers)
 
 
-def session_to_serve(call: HookCall) -> Path | None:
-    """The session's folder that a daemon is useful for after this call; None if there is none.
+def home_to_serve(call: HookCall, home: Path) -> Path | None:
+    """The home of a session that a daemon is useful for after this call; None if there is none.
+
+    `home` is the team's; a session has its own, or is the team's.
 
     A program that muster runs has a server, and a daemon must see the end of its program.
     """
     if call.token or not keeper_of("", call.pid).pid:
         return None
     with suppress(MusterError, OSError):
-        root = last_session(call.project)
-        if root is not None and not server.is_answered(root / HOME_FOLDER):
-            return root
+        place = open_session(call.project, home)
+        if place is not None and not server.is_answered(place.home):
+            return place.home
     return None
 
 
-async def serve_session(root: Path, home: Path, pid: int) -> None:
-    """Answer the hooks of a session's folder until the daemon is not needed any more.
+async def serve_session(own: Path, home: Path, pid: int) -> None:
+    """Answer the hooks of a session in its home until the daemon is not needed any more.
 
     `home` is the team's, and `pid` the program whose hook left the daemon behind.
     """
-    own, desk = root / HOME_FOLDER, DaemonDesk(home, os.environ)
+    desk = DaemonDesk(home, os.environ)
     desk.meet(pid)
     ending = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ending.set)

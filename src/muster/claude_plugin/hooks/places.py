@@ -1,17 +1,18 @@
 """Finds the state machine session that a hook belongs to, and its policy.
 
-With a server, that is the team's own session if one is open; otherwise the newest session of the
-project that has not ended.
+That is the team's own session if one is open, whether its server runs or not; otherwise the newest
+session of the project that has not ended.
 """
 
 import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from muster.delegation.following.record import Following
 from muster.delegation.session_folder import HOME_FOLDER, SESSIONS_FOLDER, has_session
+from muster.delegation.team_session import team_session
 from muster.delegation.visiting import visited
 from muster.errors import SessionGone
 from muster.machines.state import Team
@@ -24,6 +25,13 @@ SESSIONS_FILE: Final = SESSIONS_FOLDER / "sessions"
 
 SESSIONS_KEPT: Final = 64
 """Size of a server's cache of project sessions."""
+
+
+class SessionPlace(NamedTuple):
+    """The folder of an open session, and the home with its log."""
+
+    root: Path
+    home: Path
 
 
 class OpenSession:
@@ -51,14 +59,14 @@ class Places:
         *,
         muster: Muster | None = None,
     ) -> None:
-        """Without a team, only projects have sessions."""
+        """Without a team that is open here, its session is the one that its home names."""
         self._home = home
         self._settings = settings
         self._muster = muster
         self._team: Following | None = None
         if muster is not None:
             self._team = Following(muster.requests.conversations, home=home)
-        self._known: dict[Path, Following] = {}
+        self._known: dict[SessionPlace, Following] = {}
 
     def of(self, project: Path) -> OpenSession | None:
         """The open session of a project."""
@@ -67,30 +75,39 @@ class Places:
             own = open_session_of(self._muster.team)
             if own is not None:
                 return OpenSession(own, lambda: team)
-        root = last_session(project)
-        return None if root is None else OpenSession(root, partial(self._following, root))
+            place = session_of_project(project)
+        else:
+            place = open_session(project, self._home)
+        return None if place is None else OpenSession(place.root, partial(self._following, place))
 
-    def _following(self, root: Path) -> Following:
-        found = self._known.pop(root, None) or self._visiting(root)
-        self._known[root] = found
+    def _following(self, place: SessionPlace) -> Following:
+        found = self._known.pop(place, None) or self._visiting(place)
+        self._known[place] = found
         while len(self._known) > SESSIONS_KEPT:
             del self._known[next(iter(self._known))]
         return found
 
-    def _visiting(self, root: Path) -> Following:
-        own, settings = root / HOME_FOLDER, self._settings
-        if (own / SETTINGS_FILE).exists():
-            settings = load_settings(own, os.environ)
-        log_provider, conversations = visited(root, settings)
-        return Following(conversations, home=log_provider.home)
+    def _visiting(self, place: SessionPlace) -> Following:
+        settings, of_team = self._settings, place.home == self._home
+        if not of_team and (place.home / SETTINGS_FILE).exists():
+            settings = load_settings(place.home, os.environ)
+        _, conversations = visited(place.root, settings, self._home if of_team else None)
+        return Following(conversations, home=place.home)
 
 
-def enforced_root(project: Path, team: Team | None) -> Path | None:
-    """The session's folder whose policy hooks enforce in a project; None where they enforce none.
+def open_session(project: Path, home: Path) -> SessionPlace | None:
+    """The session whose policy hooks enforce in a project; None where they enforce none.
 
-    `team` is the team of the server that runs in the project's home, if there is one.
+    The session of the team in `home` counts first, whether a server runs there or not.
     """
-    return (open_session_of(team) if team is not None else None) or last_session(project)
+    root = team_session(home)
+    return session_of_project(project) if root is None else SessionPlace(root, home)
+
+
+def session_of_project(project: Path) -> SessionPlace | None:
+    """The newest session of a project with a log of its own; see `last_session`."""
+    root = last_session(project)
+    return None if root is None else SessionPlace(root, root / HOME_FOLDER)
 
 
 def open_session_of(team: Team) -> Path | None:

@@ -41,6 +41,9 @@ SESSIONS_FILE = b".claude/agent-state-machine/sessions"
 SESSION_MARKS = (b"/.workspace.json", b"/state.jsonl")
 """A folder with one of these files and a log is the folder of a state machine session."""
 
+TEAM_SESSION_FILE = b"/open-session"
+"""Names the folder of the team's open session, in the team's home."""
+
 CONFINED = "muster judged this command, and the kernel confines what it writes."
 
 PASS = (0, b"")
@@ -85,7 +88,12 @@ def answer(event: str, data: bytes) -> "tuple[int, bytes]":
     home = given(b"MUSTER_HOME") or project + b"/.muster"
     if event == COMMAND:
         go_the_slow_way(event, data, home)
-    answered = ask(event, data, project, home)
+    try:
+        answered = ask(event, data, project, home)
+    except Vanished:  # a server or a daemon was killed: nothing says that the hook is on record
+        if team_session(home) is None:
+            raise
+        answered = None
     if answered is not None:
         return answered
     if given(b"MUSTER_TOKEN"):
@@ -221,14 +229,16 @@ def _answered(text: bytes) -> "tuple[int, bytes]":
 
 def alone(event: str, data: bytes, project: bytes, home: bytes) -> "tuple[int, bytes]":
     """Judge by the policy of the open session, if there is one; else take the slow path."""
-    root = open_session(project)
+    root = team_session(home)
     if root is None:
-        if event != START or not _exists(home + b"/team.db"):
-            return PASS
-        go_the_slow_way(event, data, home)
-    answered = _from_daemon(event, data, project, root)
-    if answered is not None:
-        return answered
+        root = open_session(project)
+        if root is None:
+            if event != START or not _exists(home + b"/team.db"):
+                return PASS
+            go_the_slow_way(event, data, home)
+        answered = _from_daemon(event, data, project, root)
+        if answered is not None:
+            return answered
     if event == POLICY:
         told = _judged(root, data)
         if told is not None:
@@ -246,28 +256,37 @@ def _from_daemon(
         return None
 
 
+def team_session(home: bytes) -> "bytes | None":
+    """The folder of the team's open session, which is in the team's log.
+
+    Raises `Trouble` if the log is gone: the session's policy is in force, but unknown.
+    """
+    root = _regular(home + TEAM_SESSION_FILE)
+    if root and not _exists(home + b"/team.db"):
+        raise _gone(root)
+    return root or None
+
+
 def open_session(project: bytes) -> "bytes | None":
     """The folder of the newest session of the project that has not ended.
 
     Raises `Trouble` if its folder is gone: its policy is in force, but unknown.
     """
-    try:
-        file = posix.open(project + b"/" + SESSIONS_FILE, posix.O_RDONLY | posix.O_NONBLOCK)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    if posix.fstat(file).st_mode & 0o170000 != 0o100000:  # a FIFO or a device, not a regular file
-        return None
-    known = [line for line in _read(file).split(b"\n") if line]
+    known = [line for line in _regular(project + b"/" + SESSIONS_FILE).split(b"\n") if line]
     if not known:
         return None
     marked = any(_exists(known[-1] + mark) for mark in SESSION_MARKS)
     if not marked or not _exists(known[-1] + b"/.muster/team.db"):
-        where = known[-1].decode("utf-8", "backslashreplace")
-        raise Trouble(
-            f"the session in {where} is open, but its folder is gone or damaged. "
-            "`muster agent-state-machine --session end` closes it."
-        )
+        raise _gone(known[-1])
     return known[-1]
+
+
+def _gone(root: bytes) -> Trouble:
+    where = root.decode("utf-8", "backslashreplace")
+    return Trouble(
+        f"the session in {where} is open, but its folder is gone or damaged. "
+        "`muster agent-state-machine --session end` closes it."
+    )
 
 
 def _judged(root: bytes, data: bytes) -> "bytes | None":
@@ -349,6 +368,15 @@ def _package() -> str:
 
 
 # ── files ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _regular(path: bytes) -> bytes:
+    """The content of a regular file; empty if it does not exist, or is a FIFO or a device."""
+    try:
+        file = posix.open(path, posix.O_RDONLY | posix.O_NONBLOCK)
+    except (FileNotFoundError, NotADirectoryError):
+        return b""
+    return _read(file) if posix.fstat(file).st_mode & 0o170000 == 0o100000 else b""
 
 
 def _read(file: int) -> bytes:

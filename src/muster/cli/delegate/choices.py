@@ -13,7 +13,6 @@ from muster.cli.render import clean, table
 from muster.cli.terminal import look
 from muster.client import delegation
 from muster.client.requests import ApiRequest
-from muster.delegation.session_folder import HOME_FOLDER
 from muster.delegation.visiting import team_in, visited
 from muster.machines.actors import refuse_agent
 from muster.machines.commands import Command, ForgetChoice, RememberChoice
@@ -57,7 +56,7 @@ def list_(path: Path | None, as_json: bool, home: Path) -> None:
         with client_at(place) as client:
             found = client.ask(delegation.choices())
     else:
-        team = team_in(place.root / HOME_FOLDER)
+        team = team_in(place.home)
         found = choice_list(Delegation() if team is None else team.delegation)
     _show(found, as_json)
 
@@ -101,7 +100,7 @@ def _change(
         with client_at(place) as client:
             return client.ask(request)
     settings = settings_of(place.root, home)
-    log_provider, _ = visited(place.root, settings)
+    log_provider, _ = visited(place.root, settings, place.team_home)
 
     async def send() -> ChoiceList:
         async with log_provider.access() as session_log:

@@ -39,8 +39,9 @@ from muster.delegation import session_folder
 from muster.delegation.agent_folders import find_agents
 from muster.delegation.policy import policy_of
 from muster.delegation.session_log import LogProvider
+from muster.delegation.team_session import forget_lost, team_session
 from muster.delegation.visiting import OnDemandLogProvider, earlier_choices, visited
-from muster.errors import Ambiguous, Invalid
+from muster.errors import Ambiguous, DelegationOpen, Invalid, NotRunning
 from muster.machines import events as e
 from muster.machines.commands import LogConversation
 from muster.machines.events import Event
@@ -120,9 +121,10 @@ def agent_state_machine(
         _end(path, home)
     else:
         chosen = None if mode is None else DelegationMode(mode)
-        if not (path or folders or sessions.last()) and _serves_here(home):
+        is_usual = not (path or folders or sessions.last())
+        if is_usual and _serves_here(home):
             _start_there(chosen, home)
-        else:
+        elif not (is_usual and _resume_of_team(chosen, home)):
             _start(_chosen(path), chosen, folders, home)
 
 
@@ -144,6 +146,28 @@ def _start_there(mode: DelegationMode | None, home: Path) -> None:
     root = Path(found.path)
     shown = Delegation(mode=found.mode, path=found.path, agents=found.agents, opened=found.opened)
     click.echo("\n".join(session_lines(root, shown, policy_of(root), resumed=found.resumed)))
+
+
+def _resume_of_team(mode: DelegationMode | None, home: Path) -> bool:
+    """Go on with the open session of the team of this folder, whose server does not run; return
+    whether there is one."""
+    root = team_session(home) if home.resolve().parent == Path.cwd() else None
+    if root is None:
+        return False
+    log_provider, _ = visited(root, settings_of(root, home), home)
+    found = asyncio.run(_delegation_in(log_provider))
+    if found.mode is None:  # it ended, and the server was killed before it could say so
+        return False
+    if mode is not None and mode is not found.mode:
+        raise DelegationOpen()
+    root = Path(found.path)
+    click.echo("\n".join(session_lines(root, found, policy_of(root), resumed=True)))
+    return True
+
+
+async def _delegation_in(log_provider: OnDemandLogProvider) -> Delegation:
+    async with log_provider.access() as session_log:
+        return session_log.team.delegation
 
 
 def _chosen(path: Path | None) -> Path:
@@ -197,6 +221,9 @@ def _end(path: Path | None, home: Path) -> None:
     if gone is not None and not session_folder.has_session(gone) and sessions.forget(gone):
         click.echo(f"Session closed: its folder {clean(str(gone))} is gone.")
         return
+    if gone is None and forget_lost(home):
+        click.echo("Session closed: the log of its team is gone.")
+        return
     place = place_of(path, home)
     root = place.root
     if place.server is not None:
@@ -205,7 +232,7 @@ def _end(path: Path | None, home: Path) -> None:
         click.echo("Session ended.")
         return
     settings = settings_of(root, home)
-    log_provider, _ = visited(root, settings)
+    log_provider, _ = visited(root, settings, place.team_home)
     ended = asyncio.run(session_folder.end(log_provider, actor=person(settings.team.human)))
     sessions.forget(root)
     click.echo(f"Session ended: {clean(str(root))}, {ended.opened} conversations.")
@@ -294,6 +321,8 @@ def _ask(
         display.finish(view)
         return view
 
+    if place.team_home is not None:  # a team's log is served by `muster up`, which runs agents
+        raise NotRunning(home=place.team_home)
     if place.server is not None and place.server != place.root / session_folder.HOME_FOLDER:
         with server(place.server) as client:
             return there(client)

@@ -14,6 +14,7 @@ from muster.client.sync import Client
 from muster.delegation import session_folder
 from muster.delegation.assignments import DEPTH_VARIABLE
 from muster.delegation.conversations import BY_PERSON, Nesting
+from muster.delegation.team_session import team_session
 from muster.errors import NoDelegation
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings
 
@@ -30,22 +31,33 @@ def root_of(path: Path | None) -> Path:
 
 
 class Place(NamedTuple):
-    """The place of a session: a folder with a log of its own, or a server's home."""
+    """The place of a session: a folder with a log of its own, or a team's home."""
 
     root: Path
     server: Path | None = None
     """The home of the server that keeps the log open, if there is one."""
 
+    team_home: Path | None = None
+    """The home of the team whose log has the session, where no server runs."""
+
+    @property
+    def home(self) -> Path:
+        """The home with the log."""
+        return self.server or self.team_home or self.root / session_folder.HOME_FOLDER
+
 
 def place_of(path: Path | None, home: Path) -> Place:
-    """The place of the given session, or of the last one in this folder, or of the server."""
+    """The place of the given session, or of the last one in this folder, or of the team."""
     root = path.absolute() if path is not None else sessions.last()
     if root is not None and session_folder.has_session(root):
         own = root / session_folder.HOME_FOLDER
         return Place(root, own if is_served(own) else None)
-    if not is_served(home):
+    if is_served(home):
+        return Place(root or home, home)
+    of_team = team_session(home)
+    if of_team is None or root not in (None, of_team):
         raise NoDelegation()
-    return Place(root or home, home)
+    return Place(of_team, team_home=home)
 
 
 def home_around(root: Path, home: Path) -> Path:

@@ -15,7 +15,6 @@ from muster.cli.options import home_option, json_option
 from muster.cli.render import clean
 from muster.delegation.policy import REMEDY
 from muster.errors import BadSource, SettingsExist
-from muster.home.lock import running_pid
 from muster.permissions.judge import DENY, Verdict, judge
 from muster.permissions.policy import DEFAULT, POLICY_FILE, Policy, PolicyError, dump, load
 
@@ -84,12 +83,11 @@ def _write(path: Path) -> None:
 def _enforced(home: Path) -> Path:
     """The folder whose policy the hooks enforce; the home where no session is open."""
     # imported late: the other reading verbs do not need it
-    from muster.claude_plugin.hooks.places import enforced_root
-    from muster.delegation.visiting import team_in
+    from muster.claude_plugin.hooks.places import open_session
 
-    team = team_in(home) if running_pid(home) is not None else None
     project = Path(os.environ.get("CLAUDE_PROJECT_DIR") or Path.cwd())
-    return enforced_root(project, team) or enforced_root(home.resolve().parent, None) or home
+    found = open_session(project, home) or open_session(home.resolve().parent, home)
+    return home if found is None else found.root
 
 
 class _Judging:

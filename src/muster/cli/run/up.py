@@ -26,6 +26,7 @@ from muster.cli.run.server_log import log_to_file
 from muster.cli.run.serving import own_address, serving
 from muster.cli.run.stop_signals import StopSignals
 from muster.cli.saying import say
+from muster.delegation.visiting import server_pid
 from muster.demo import stage
 from muster.demo.settings import HOME_FOLDER as DEMO_HOME
 from muster.demo.settings import demo_settings
@@ -35,7 +36,7 @@ from muster.engine.tasks import TaskOwner, background
 from muster.errors import HomeInUse
 from muster.home import address
 from muster.home.folder import make_home
-from muster.home.lock import LOG_FILE, running_pid
+from muster.home.lock import LOG_FILE
 from muster.http.server import listen, url_of
 from muster.machines.events import SettingsApplied, SettingsRejected
 from muster.reloading.editing import create_settings
@@ -75,7 +76,7 @@ def up(
     home = _demo_home(ctx, home) if demo else home
     settings = _load(home, host, port, no_browser)
     settings = demo_settings(settings) if demo else settings
-    pid = running_pid(home)
+    pid = server_pid(home)
     if pid is not None:
         raise HomeInUse(pid=pid, home=home)
     options = _options(host, port, no_browser=no_browser, demo=demo)

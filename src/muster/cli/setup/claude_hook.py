@@ -25,7 +25,7 @@ import msgspec
 
 from muster.claude_plugin.hooks.answers import answer_safely, failed
 from muster.claude_plugin.hooks.calls import HookAnswer, HookCall, began_here
-from muster.claude_plugin.hooks.daemon import serve_session, session_to_serve
+from muster.claude_plugin.hooks.daemon import home_to_serve, serve_session
 from muster.claude_plugin.hooks.desk import HookDesk
 from muster.cli.keeping import let_go_of_output
 from muster.cli.render import clean
@@ -68,13 +68,13 @@ def claude_hook(ctx: click.Context, home: Path | None, event: str) -> None:
     team_home = _home(ctx, home, project)
     answer = _answer(call, team_home)
     click.echo(answer.text, nl=False, err=answer.code != 0)
-    root = session_to_serve(call)
-    if root is not None:
-        _leave_daemon(root, team_home, call.pid)
+    own = home_to_serve(call, team_home)
+    if own is not None:
+        _leave_daemon(own, team_home, call.pid)
     ctx.exit(answer.code)
 
 
-def _leave_daemon(root: Path, home: Path, pid: int) -> None:
+def _leave_daemon(own: Path, home: Path, pid: int) -> None:
     """Leave a process behind that answers the next hooks: it has loaded all that they need."""
     sys.stdout.flush()
     sys.stderr.flush()
@@ -84,7 +84,7 @@ def _leave_daemon(root: Path, home: Path, pid: int) -> None:
         os.setsid()
         let_go_of_output()
         os.chdir("/")
-        asyncio.run(serve_session(root, home, pid))
+        asyncio.run(serve_session(own, home, pid))
     finally:
         os._exit(0)
 
