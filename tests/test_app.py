@@ -45,6 +45,7 @@ from tests.builders import (
     logged,
     run,
     seat_of,
+    settled,
     want,
     with_agents,
     with_channel,
@@ -210,6 +211,7 @@ def test_a_disk_that_fails_at_the_end_is_told_and_skips_nothing_else(
         store = MemoryStore()
         async with living(store, lambda _: None) as muster:
             await with_agents(muster.dispatcher, "Ada")
+            await settled()  # the next commit is the end, and not a cursor of a reactor
             store.fail_next_commit(OSError("disk full"))
         assert "disk full" in caplog.text
         assert [page async for page in muster.feed.follow(after=muster.team.seq)] == []
