@@ -43,6 +43,8 @@ NOT_KEPT = {
     ("POST", "/api/settings/agents"): "a second addition is refused: the name is in the file",
     ("POST", "/api/settings/template"): "a second team is refused: the file has agents",
     ("PATCH", "/api/settings/agents/{name}"): "a second edit finds what it asks for",
+    ("PATCH", "/api/settings/agents/{name}/program"): "a second choice finds what it asks for",
+    ("POST", "/api/agents/{name}/past-conversations/{conversation}/resume"): "the choice is kept",
     ("DELETE", "/api/settings/agents/{name}"): "a second removal is refused: it is not in the file",
     ("POST", "/api/settings/agents/{name}/rename"): "a second rename is refused: it has the name",
     ("POST", "/api/seen"): "what was seen twice was seen",

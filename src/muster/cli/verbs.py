@@ -38,7 +38,7 @@ VERBS: Final[Mapping[str, Verb]] = {
     "cleanup": Verb("act.run_control", ACT, "Run exactly one cleanup session of each agent."),
     "interrupt": Verb("act.run_control", ACT, "Stop the work of agents; their sessions live on."),
     "model": Verb("act.agent_settings", ACT, "Show or choose the model of an agent's program."),
-    "mode": Verb("act.agent_settings", ACT, "Show or choose the mode of an agent's program."),
+    "mode": Verb("act.agent_settings", ACT, "Show or choose an agent's permission mode."),
     "retry": Verb("act.send", ACT, "Hand an agent the messages again that it left unanswered."),
     "channel": Verb(
         "act.channel",

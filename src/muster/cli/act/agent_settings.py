@@ -237,10 +237,10 @@ def rename(home: Path, as_json: bool, dry_run: bool, name: str, new: str) -> Non
 @click.argument("name")
 @click.argument("model", required=False)
 def model(home: Path, as_json: bool, name: str, model: str | None) -> None:
-    """Show or choose the model of an agent's program; "" is the program's default.
+    """Show or choose the model of an agent's program.
 
-    A running Claude Code takes another model over at once, other programs at their next session.
-    The choice is kept in muster.toml.
+    "" is the program's default. A running Claude Code takes another model over at once, other
+    programs at their next session. The choice is kept in muster.toml.
     """
     with server(home) as client:
         found = client.ask(requests.program(name))
@@ -255,7 +255,7 @@ def model(home: Path, as_json: bool, name: str, model: str | None) -> None:
 @click.argument("name")
 @click.argument("mode", required=False)
 def mode(home: Path, as_json: bool, name: str, mode: str | None) -> None:
-    """Show or choose the permission mode of an agent's program.
+    """Show or choose an agent's permission mode.
 
     Claude Code has default, acceptEdits, plan and dontAsk, and takes another one over at once;
     other programs do at their next session. The choice is kept in muster.toml.

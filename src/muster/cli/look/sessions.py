@@ -25,10 +25,10 @@ _COLUMNS: Final = ("#", "BEGAN", "LAST", "SESSIONS", "COST", "FIRST WORDS")
 )
 @click.argument("name")
 def sessions(home: Path, as_json: bool, resume: int | None, name: str) -> None:
-    """List the conversations of an agent with Claude Code, the newest first.
+    """List the conversations of an agent with Claude Code; resume one.
 
-    With --resume its next session goes on with that conversation: an idle agent is started, a
-    running one restarted after its work.
+    The newest is first. With --resume its next session goes on with that conversation: an idle
+    agent is started, a running one restarted after its work.
     """
     with server(home) as client:
         found = client.ask(requests.past_conversations(name))

@@ -247,13 +247,16 @@ function waitInWords(waiting) {
   return `Waiting: ${waiting.reason} (${ends})`;
 }
 
-function placed({ agent, seat }) {
-  const place = h("li", { class: "place", data: { agent } });
-  place.mark = h("span", { class: "next" });
-  place.handle = pushButton("", () => {}, {
+const handleOf = (agent) =>
+  pushButton("", () => {}, {
     "aria-label": `Move ${agent}`,
     title: "Drag to change the order, or press the arrow keys",
   });
+
+function placed({ agent, seat }) {
+  const place = h("li", { class: "place", data: { agent } });
+  place.mark = h("span", { class: "next" });
+  place.handle = store.reader ? h("span", { class: "still" }) : handleOf(agent);
   place.handle.append(
     face(store.agents.get(seat) ?? { seat, name: agent }),
     h("span", { class: "who", text: agent }),

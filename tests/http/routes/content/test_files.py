@@ -96,7 +96,7 @@ def test_an_agent_attaches_a_file_to_what_it_says(scene: Scene, server: Server) 
         ("script.js", "application/octet-stream"),
         ("paper.pdf", "application/octet-stream"),
         ("nothing", "application/octet-stream"),
-        ("shot.PNG", "image/png"),
+        ("shot.PNG", "application/octet-stream"),  # its content is no image
         ("notes.md", "text/plain; charset=utf-8"),
     ],
 )
