@@ -291,7 +291,6 @@ async def run_team(
         reactor = Runner(sessions, store, feed, dispatcher, clock)
         try:
             async with background() as services:
-                attachments = _attachments(services, home, store, clock)
                 clocked = _clocked(dispatcher, clock, in_force, home, options.url)
                 for each in (*clocked, *files, live, presence, snapshots, reactor, requests.queue):
                     services.create_task(each.run())
@@ -309,11 +308,12 @@ async def run_team(
                     clock=clock,
                     ids=ids,
                     settings=live,
+                    sessions=sessions,
                     detect_programs=partial(detect_programs, (home or Path()).absolute().parent),
                     requests=requests,
                     workspaces=workspaces,
                     conversations=ClaudeConversations(around.folder),
-                    files=attachments,
+                    files=_attachments(services, home, store, clock),
                 )
         finally:
             await run_to_completion(end_team(dispatcher, feed, sessions, files, reactor, snapshots))

@@ -18,6 +18,7 @@ from muster.machines.state import Team
 from muster.machines.vocabulary import Placeholder, TurnConfig
 from muster.reloading.live import LiveSettings
 from muster.sessions.prompt import Prompter
+from muster.sessions.reactor import Sessions
 from muster.sessions.session_tokens import SessionTokens
 from muster.settings.agents import ANYBODY
 from muster.settings.in_force import hosting_lead
@@ -71,6 +72,7 @@ class Muster:
         clock: Clock,
         ids: Ids,
         settings: LiveSettings,
+        sessions: Sessions,
         detect_programs: DetectPrograms,
         requests: Requests,
         workspaces: Workspaces,
@@ -93,6 +95,7 @@ class Muster:
         self.clock = clock
         self.ids = ids
         self.settings = settings
+        self.sessions = sessions
         self.detect_programs = detect_programs
         self.requests = requests
         self.counts = CommitCounts(dispatcher)

@@ -180,6 +180,7 @@ class AskingSession:
     limits = ()
     confinement = ""
     interruptible = False
+    program = None
 
     def __init__(self, listener: ports.SessionListener) -> None:
         self._listener = listener
@@ -199,6 +200,8 @@ class AskingSession:
 
     async def adopt(self, runtime: ports.Runtime) -> bool:
         return False
+
+    async def choose(self, *, model: str | None, mode: str | None) -> None: ...
 
     def is_command(self, text: str) -> bool:
         return False

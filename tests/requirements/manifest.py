@@ -2044,6 +2044,9 @@ SUPERVISION = (
                 "test_model_and_mode_are_switched_in_the_running_session_and_kept",
                 "test_tools_are_among_the_logs",
             ],
+            "http/routes/test_programs.py": [
+                "test_a_choice_that_muster_toml_has_already_reaches_the_running_session",
+            ],
             "stress/test_claude_crowd.py": [
                 "test_no_message_is_lost_while_claude_codes_are_killed",
             ],

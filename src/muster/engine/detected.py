@@ -1,7 +1,7 @@
-"""Programs for agents on this machine, and conversations that can be resumed with them."""
+"""Programs of agents: those on this machine, those that run, and conversations to resume."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -35,6 +35,30 @@ class DetectedProgram(msgspec.Struct, frozen=True, kw_only=True):
 
 DetectPrograms = Callable[[], Awaitable[Sequence[DetectedProgram]]]
 """Looks for programs for agents on this machine."""
+
+
+class ProgramInForce(NamedTuple):
+    """The model and the mode that a running program works with; an empty model is its default."""
+
+    model: str
+    mode: str
+
+
+class ProgramControl(Protocol):
+    """The part of a session that commands its program itself, and not the agent in it."""
+
+    @property
+    def program(self) -> ProgramInForce | None:
+        """The model and the mode in force, where they can change while the program runs."""
+        ...
+
+    async def choose(self, *, model: str | None, mode: str | None) -> None:
+        """Set the model or the mode of the running program, where it can change."""
+        ...
+
+    def is_command(self, text: str) -> bool:
+        """Whether a text is a command to the program, which takes it as it is."""
+        ...
 
 
 class KeptConversation(msgspec.Struct, frozen=True, kw_only=True):

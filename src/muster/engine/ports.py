@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
+from muster.engine.detected import ProgramControl
 from muster.machines.ids import SessionId
 from muster.machines.kernel.clock import ClockJump
 from muster.machines.state import Agent
@@ -352,7 +353,7 @@ class Exit(msgspec.Struct, frozen=True, kw_only=True):
     """The earliest time for the next session, in seconds from now, where the program knows one."""
 
 
-class SessionHandle(Protocol):
+class SessionHandle(ProgramControl, Protocol):
     """A running session, as its runtime knows it."""
 
     @property
@@ -394,10 +395,6 @@ class SessionHandle(Protocol):
 
     async def kill(self) -> None:
         """End it without asking."""
-        ...
-
-    def is_command(self, text: str) -> bool:
-        """Whether a text is a command to the program, which takes it as it is."""
         ...
 
     async def send_prompt(self, text: str, images: Sequence[PromptImage] = ()) -> bool:

@@ -7,6 +7,7 @@ from muster.http.routing import ApiCall
 from muster.machines.state import Agent
 
 _NEXT: Final = "takes effect at its next session"
+NEXT_SESSION: Final = f"it {_NEXT}"
 
 
 def effect_of_change(call: ApiCall, name: str, *, preview: bool = False) -> str:
@@ -16,7 +17,7 @@ def effect_of_change(call: ApiCall, name: str, *, preview: bool = False) -> str:
     if preview:
         return f"what its program is started with {_NEXT}, the rest now"
     is_outdated = call.agent(name).seat in call.muster.settings.outdated
-    return f"it {_NEXT}" if is_outdated else "it takes effect now"
+    return NEXT_SESSION if is_outdated else "it takes effect now"
 
 
 def has_session(call: ApiCall, name: str) -> bool:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from muster.engine import ports
+from muster.engine.detected import ProgramInForce
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.partials import Partials
 from muster.engine.ports import Exit, Launch, Leftover
@@ -156,6 +157,22 @@ class Sessions:
                 running.runtime = runtime
         except Exception as error:  # a program can fail in any way; its next session has them
             log.error("a session keeps its settings", exc_info=error, extra={"action": "adopt"})
+
+    def program_of(self, agent: Agent) -> ProgramInForce | None:
+        """The model and the mode of an agent's running session, where they can change."""
+        session = self._handle(agent)
+        return None if session is None else session.program
+
+    async def choose_program(self, agent: Agent, *, model: str | None, mode: str | None) -> None:
+        """Set the model or the mode of an agent's running session, where they can change."""
+        session = self._handle(agent)
+        if session is not None:
+            await session.choose(model=model, mode=mode)
+
+    def _handle(self, agent: Agent) -> ports.SessionHandle | None:
+        """The running session of an agent that the settings apply to."""
+        found = self._running.get(agent.session or SessionId(""))
+        return None if found is None or found.runtime is None else found.session
 
     # ── running one session ───────────────────────────────────────────────────────────────────────
 

@@ -8,6 +8,7 @@ from typing import Self, TypeVar
 
 import msgspec
 
+from muster.engine.detected import ProgramInForce
 from muster.engine.ports import (
     Exit,
     Launch,
@@ -111,6 +112,8 @@ class ScriptedSession:
         self.started = None if pid is None else f"start-of-{pid}"
         self.confinement = ""
         self.interruptible = False
+        self.program: ProgramInForce | None = None
+        """The model and the mode in force, for a program that can change them."""
 
     def exit(self, how: Exit = FINE) -> None:
         """End the session, as a program that exits by itself."""
@@ -135,6 +138,14 @@ class ScriptedSession:
     async def adopt(self, runtime: Runtime) -> bool:
         """This kind of program keeps the settings that it was started with."""
         return False
+
+    async def choose(self, *, model: str | None, mode: str | None) -> None:
+        """Set the model or the mode, if this session was given some in `program`."""
+        if self.program is not None:
+            now = self.program
+            self.program = ProgramInForce(
+                now.model if model is None else model, now.mode if mode is None else mode
+            )
 
     def is_command(self, text: str) -> bool:
         """A prompt is never a command to this kind of program."""

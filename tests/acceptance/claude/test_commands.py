@@ -79,10 +79,21 @@ def test_model_and_mode_are_switched_in_the_running_session_and_kept(
     assert refused.returncode == 2
     assert 'Give one of "default", "acceptEdits", "plan", "dontAsk".' in refused.stderr
     assert muster("mode", "Ada", "--home", home).stdout == "Ada: mode acceptEdits\n"
+    says(ada, "/mode plan")
+    until_said(ada, "The permission mode of this session is plan now.")
+    shown = "Ada: mode acceptEdits in muster.toml, mode plan in the running session\n"
+    assert muster("mode", "Ada", "--home", home).stdout == shown
+    chosen = muster("mode", "Ada", "acceptEdits", "--home", home)  # muster.toml has it already
+    assert chosen.stdout == "Ada: mode acceptEdits; it takes effect now\n", chosen.stderr
+    model.add(Rule(match="write once more", times=1, reply=[_writes(box, "more.txt")]))
+    model.add(Rule(match="more.txt", reply="There is more."))
+    says(ada, "write once more")
+    until_said(ada, "There is more.")  # in the mode `plan` nothing would have been written
+    assert (box.work / "more.txt").exists()
 
 
-def _writes(box: Box) -> Tool:
-    return Tool("Write", {"file_path": str(box.work / "written.txt"), "content": "x"})
+def _writes(box: Box, name: str = "written.txt") -> Tool:
+    return Tool("Write", {"file_path": str(box.work / name), "content": "x"})
 
 
 def test_tools_are_among_the_logs(model: ScriptedModel, ada: Team, box: Box) -> None:

@@ -26,6 +26,9 @@ def on_interrupt():
 def on_prompt(number, text):
     pass
 
+def on_request(request):
+    pass
+
 def on_end():
     sys.exit(0)
 
@@ -38,6 +41,7 @@ for line in sys.stdin:
     elif message["type"] == "control_request":
         answer = {"subtype": "success", "request_id": message["request_id"], "response": {}}
         say(type="control_response", response=answer)
+        on_request(message["request"])
         if message["request"]["subtype"] == "interrupt":
             on_interrupt()
 on_end()

@@ -246,7 +246,7 @@ def model(home: Path, as_json: bool, name: str, model: str | None) -> None:
         found = client.ask(requests.program(name))
         if model is not None:
             found = client.ask(requests.choose_program(name, model=model))
-    _show_choice(found, "model", found.model, as_json)
+    _show_choice(found, "model", found.model, found.running_model, as_json)
 
 
 @click.command()
@@ -264,16 +264,24 @@ def mode(home: Path, as_json: bool, name: str, mode: str | None) -> None:
         found = client.ask(requests.program(name))
         if mode is not None:
             found = client.ask(requests.choose_program(name, mode=mode))
-    _show_choice(found, "mode", found.mode, as_json)
+    _show_choice(found, "mode", found.mode, found.running_mode, as_json)
 
 
-def _show_choice(found: ProgramChoice, what: str, value: str | None, as_json: bool) -> None:
+def _show_choice(
+    found: ProgramChoice, what: str, value: str | None, in_force: str | None, as_json: bool
+) -> None:
     if as_json:
         print_json(found)
         return
     if value is None:
         said = f"the runtime {found.runtime} has no {what} to choose"
     else:
-        said = f"{what} {value}" if value else f"the program's default {what}"
+        said = _named(what, value)
+    if in_force is not None:
+        said += f" in muster.toml, {_named(what, in_force)} in the running session"
     effect = f"; {found.effect}" if found.effect else ""
     click.echo(clean(f"{found.name}: {said}{effect}"))
+
+
+def _named(what: str, value: str) -> str:
+    return f"{what} {value}" if value else f"the program's default {what}"

@@ -83,6 +83,7 @@ class MessageReader:
 
         self.retry_after_s = 0.0  # how long the model server then asks to wait
         self.commands: tuple[str, ...] = ()  # the slash commands that the program has named
+        self.mode = ""  # the permission mode that the program has named last
         self._prose = Prose(budget)
         self._spent = SpentSoFar()
         self._now = now
@@ -244,6 +245,8 @@ class MessageReader:
                 yield from self._stated(message.subtype, message.data)
 
     def _stated(self, what: str, data: Input) -> Iterator[SessionReport]:
+        if what in ("init", "status"):  # the model leaves the mode `plan` by itself, too
+            self.mode = str(data.get("permissionMode") or self.mode)
         match what:
             case "init":
                 yield from self._init(data)

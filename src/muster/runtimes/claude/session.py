@@ -1,18 +1,16 @@
 """A session of Claude Code: sends prompts through the SDK, and reports what comes back."""
 
 import asyncio
-import json
 import logging
-from base64 import b64encode
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 from typing import cast
 
 from claude_agent_sdk import ClaudeSDKClient, ClaudeSDKError, Message, PermissionMode
 from msgspec.structs import replace
 
+from muster.engine.detected import ProgramInForce
 from muster.engine.ports import (
     Exit,
     PromptAccepted,
@@ -34,10 +32,17 @@ from muster.machines.vocabulary import Outcome, Taken, Urgency
 from muster.runtimes.claude.commands import MODEL, SlashCommand, slash_command
 from muster.runtimes.claude.conversations import keep
 from muster.runtimes.claude.memory import Memory, remember
+from muster.runtimes.claude.prompt_messages import (
+    cancellation,
+    only,
+    prompt_content,
+    prompt_number,
+    user_message,
+)
 from muster.runtimes.claude.reading import MessageReader
 from muster.runtimes.claude.runtime import ClaudeRuntime
 from muster.runtimes.claude.silence import SilenceTimer
-from muster.runtimes.claude.wire import Wire, Wired
+from muster.runtimes.claude.wire import Wire
 from muster.runtimes.process.group import INTERRUPTED, STOPPED, StopSteps, exit_of, signal_name
 from muster.runtimes.process.limited import AppliedLimits
 from muster.runtimes.process.listener import SerialListener
@@ -74,6 +79,9 @@ class ClaudeSession(ProcessSession):
         """Take over a program that has just been started."""
         self._session = session
         self._settings = settings
+        self._model = settings.claude.model
+        """The model in force: a `/model` differs from the settings."""
+
         self._client = client
         self._wire = wire
         self._reader = reader
@@ -160,7 +168,7 @@ class ClaudeSession(ProcessSession):
             return False
         sound = text.encode("utf-8", "replace").decode()  # half a character is nothing in JSON
         self._prompt_count += 1
-        number = _number(self._session, self._prompt_count)
+        number = prompt_number(self._session, self._prompt_count)
         command = slash_command(sound, self._reader.commands)
         if command is not None and command.is_setting:
             self._beside.start(self._set(command, sound))
@@ -170,8 +178,8 @@ class ClaudeSession(ProcessSession):
             sound, self._deferred_prompt = f"{self._deferred_prompt}{sound}", ""
             self._introduced = number
         try:
-            content = await asyncio.to_thread(_content, sound, images) if images else sound
-            await self._client.query(_one(_user_message(number, content, is_command=bool(command))))
+            content = await asyncio.to_thread(prompt_content, sound, images) if images else sound
+            await self._client.query(only(user_message(number, content, is_command=bool(command))))
         except ClaudeSDKError:
             self._reader.prompts.become(number, "cancelled")
             return False
@@ -183,7 +191,7 @@ class ClaudeSession(ProcessSession):
         number = prompts.waiting_number(text.encode("utf-8", "replace").decode())
         if number in (None, self._introduced) or self._group.exited.done():
             return False
-        await self._wire.write(_cancellation(number))
+        await self._wire.write(cancellation(number))
         await self._until(lambda: not prompts.is_waiting(number), self._steps.interrupt_s)
         return prompts.is_cancelled(number)
 
@@ -200,14 +208,33 @@ class ClaudeSession(ProcessSession):
         self._settings = replace(self._settings, claude=claude)
         return self._settings == runtime.settings
 
+    @property
+    def program(self) -> ProgramInForce:
+        """The model that was set last, and the permission mode that the program names."""
+        mode = self._reader.mode or self._settings.claude.permission_mode
+        return ProgramInForce(self._model, mode)
+
+    async def choose(self, *, model: str | None, mode: str | None) -> None:
+        """Set the model or the permission mode, whatever the settings were before."""
+        if model is not None:
+            await self._set_model(model)
+        if mode is not None:
+            await self._set_mode(mode)
+
     async def _set_model(self, model: str) -> bool:
         setting = partial(self._client.set_model, model or None)
-        return await self._attempt(setting, AGENT_SETTING_SECONDS)
+        done = await self._attempt(setting, AGENT_SETTING_SECONDS)
+        self._model = model if done else self._model
+        return done
 
     async def _set_mode(self, mode: str) -> bool:
         wanted = cast("PermissionMode", mode)  # the program refuses others
         setting = partial(self._client.set_permission_mode, wanted)
-        return await self._attempt(setting, AGENT_SETTING_SECONDS)
+        before = self._reader.mode
+        done = await self._attempt(setting, AGENT_SETTING_SECONDS)
+        if done and self._reader.mode == before:  # the program may have named a newer one since
+            self._reader.mode = mode
+        return done
 
     async def _set(self, command: SlashCommand, text: str) -> None:
         """Change the model or the permission mode of the session, and say what came of it."""
@@ -402,47 +429,6 @@ class ClaudeSession(ProcessSession):
             return Exit(outcome=Outcome.COMPLETED, code=code, reason=self._asked)
         last = self._stderr.last_line or self._wire.last_error or _by_itself(code)
         return exit_of(code, asked=self._asked, last_words=last)
-
-
-def _number(session: str, count: int) -> str:
-    """The UUID of a prompt: derived, so that a session needs no source of chance."""
-    digits = sha256(f"{session}:{count}".encode()).hexdigest()
-    return f"{digits[:8]}-{digits[8:12]}-5{digits[13:16]}-8{digits[17:20]}-{digits[20:32]}"
-
-
-def _content(text: str, images: Sequence[PromptImage]) -> list[Wired]:
-    """A prompt and its images, as the blocks of a message."""
-    blocks: list[Wired] = [{"type": "text", "text": text}]
-    for image in images:
-        data = b64encode(image.content).decode("ascii")
-        source = {"type": "base64", "media_type": image.media_type, "data": data}
-        blocks.append({"type": "image", "source": source})
-    return blocks
-
-
-def _user_message(number: str, content: str | list[Wired], *, is_command: bool) -> Wired:
-    """A prompt as the program takes it: as it is, because others have written in it.
-
-    Otherwise a file whose name somebody mentions after an `@` would be read without any question.
-    """
-    return {
-        "type": "user",
-        "message": {"role": "user", "content": content},
-        "parent_tool_use_id": None,
-        "uuid": number,
-        "client_composed": not is_command,
-    }
-
-
-def _cancellation(number: str) -> str:
-    """The request to take a prompt out of the program's queue. The SDK has no call for it."""
-    asked = {"subtype": "cancel_async_message", "message_uuid": number}
-    request = {"type": "control_request", "request_id": f"muster-{number}", "request": asked}
-    return json.dumps(request) + "\n"
-
-
-async def _one(message: Wired) -> AsyncIterator[Wired]:
-    yield message
 
 
 def _by_itself(code: int) -> str:

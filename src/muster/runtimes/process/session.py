@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 
 from msgspec.structs import replace
 
+from muster.engine.detected import ProgramInForce
 from muster.engine.ports import Exit, Runtime
 from muster.engine.tasks import TaskOwner
 from muster.limits import DRAIN_SECONDS
@@ -59,6 +60,15 @@ class ProcessSession(ABC):
     async def adopt(self, runtime: Runtime) -> bool:
         """This kind of program keeps the settings that it was started with."""
         return False
+
+    @property
+    def program(self) -> ProgramInForce | None:
+        """Nothing: what this kind of program works with does not change while it runs."""
+        return None
+
+    async def choose(self, *, model: str | None, mode: str | None) -> None:
+        """This kind of program keeps the model and the mode that it was started with."""
+        return
 
     def is_command(self, text: str) -> bool:
         """A prompt is never a command to this kind of program."""

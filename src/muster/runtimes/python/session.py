@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from muster.engine.detected import ProgramInForce
 from muster.engine.ports import Exit, Output, PromptImage, Result, Runtime, TurnDone
 from muster.engine.tasks import TaskOwner
 from muster.limits import EXIT_REASON_CHARS_MAX
@@ -94,6 +95,14 @@ class PythonSession:
     async def adopt(self, runtime: Runtime) -> bool:
         """A coroutine keeps the settings that it was started with."""
         return False
+
+    @property
+    def program(self) -> ProgramInForce | None:
+        """Nothing: what this kind of program works with does not change while it runs."""
+        return None
+
+    async def choose(self, *, model: str | None, mode: str | None) -> None:
+        """This kind of program keeps the model and the mode that it was started with."""
 
     def is_command(self, text: str) -> bool:
         """A prompt is never a command to this kind of program."""

@@ -15,7 +15,7 @@ class AgentTable(View, frozen=True, kw_only=True):
 
 
 class ProgramChoice(View, frozen=True, kw_only=True):
-    """The model and the mode that an agent's program works with, as its settings say."""
+    """The model and the mode of an agent's program: those of its settings, and those in force."""
 
     name: str
     runtime: str
@@ -23,6 +23,10 @@ class ProgramChoice(View, frozen=True, kw_only=True):
     """Empty for the program's default; none where the runtime has no such setting."""
 
     mode: str | None
+    running_model: str | None = None
+    """What the running session works with, if it differs: a `/model` lasts for its session."""
+
+    running_mode: str | None = None
     modes: tuple[str, ...] = ()
     """The modes to choose from; empty where the program alone knows them."""
 

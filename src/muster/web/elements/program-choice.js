@@ -5,10 +5,16 @@ import { h, setText } from "../dom.js";
 import { Part } from "../part.js";
 import { store } from "../store.js";
 
+const TYPES = new Set(["agent_message", "session_start", "session_end"]); // `/mode` is answered by a message
+
 class ProgramChoice extends Part {
   start() {
     this.told = h("span", { role: "status" });
-    this.listen((events) => events.some(({ type }) => type === "settings_applied") && this.#ask());
+    const concerns = ({ type, seat }) => {
+      if (type === "settings_applied") return true;
+      return TYPES.has(type) && seat === this.seat && !this.contains(document.activeElement); // it is being edited
+    };
+    this.listen((events) => events.some(concerns) && this.#ask());
     this.#ask();
   }
 
@@ -22,21 +28,27 @@ class ProgramChoice extends Part {
     );
   }
 
-  #paint({ model, mode, modes, effect }) {
-    const fields = [this.#field("Model", "model", model, []), this.#field("Mode", "mode", mode, modes)];
+  #paint({ model, mode, runningModel, runningMode, modes, effect }) {
+    const fields = [
+      this.#field("Model", "model", model, runningModel, []),
+      this.#field("Mode", "mode", mode, runningMode, modes),
+    ];
     this.replaceChildren(...fields.filter(Boolean), this.told);
     if (effect) setText(this.told, effect); // it stays when the event of the change has come, too
   }
 
-  #field(label, key, value, choices) {
-    if (value === null) return null;
+  // The field shows what is in force: choosing the value of muster.toml is a change, too.
+  #field(label, key, kept, running, choices) {
+    if (kept === null) return null;
+    const value = running ?? kept;
     const options = choices.map((text) => h("option", { text, selected: text === value }));
     const input = h(
       options.length ? "select" : "input",
       { value, placeholder: "default", on: { change: () => this.#ask({ [key]: input.value }) } },
       ...options,
     );
-    return h("label", {}, `${label} `, input);
+    const next = value === kept ? null : h("small", { text: ` (next session: ${kept || "default"})` });
+    return h("label", {}, `${label} `, input, next);
   }
 }
 

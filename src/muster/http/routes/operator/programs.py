@@ -1,14 +1,16 @@
 """The model and the mode of an agent's program over HTTP, whatever its runtime calls them.
 
 A choice is an edit of the settings file, so it also holds for the next session. A running Claude
-Code takes it over at once.
+Code takes it over at once, also if a command in the session (`/mode`) had changed it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import partial
 
+from msgspec import structs
+
 from muster.errors import NoSuchChoice, NotFound
-from muster.http.changing import effect_of_change
+from muster.http.changing import NEXT_SESSION, effect_of_change, known_agent
 from muster.http.routing import OPERATOR, ApiCall, route
 from muster.http.types import StrictBody
 from muster.machines.ids import name_key
@@ -31,7 +33,7 @@ async def show_program(call: ApiCall, name: str) -> ProgramChoice:
     found = _find(call, name)
     if found is None:
         return ProgramChoice(name=call.agent(name).id, runtime="", model=None, mode=None)
-    return _shown(*found)
+    return _shown(call, *found)
 
 
 @route("PATCH", "/api/settings/agents/{name}/program", may=OPERATOR)
@@ -43,7 +45,26 @@ async def choose_program(call: ApiCall, name: str, body: ChooseProgramBody) -> P
     unset = [key for key in wanted if key not in values and _value(settings, key) != _default(key)]
     edit = partial(writing.change_agent, name=name, values=values, unset=unset)
     await call.muster.settings.edit(edit, actor=call.caller.actor)
-    return _shown(*_table(call, name), effect_of_change(call, name))
+    name, settings = _table(call, name)
+    await _choose_now(call, name, settings, wanted)
+    shown = _shown(call, name, settings)
+    kept = (body.model, shown.running_model), (body.mode, shown.running_mode)
+    is_refused = any(chosen is not None and running is not None for chosen, running in kept)
+    effect = NEXT_SESSION if is_refused else effect_of_change(call, name)
+    return structs.replace(shown, effect=effect)
+
+
+async def _choose_now(
+    call: ApiCall, name: str, settings: AgentSettings, keys: Collection[str]
+) -> None:
+    """Hand the chosen values to the running session, which may differ from unchanged settings."""
+    agent, choices = known_agent(call, name), PROGRAM_CHOICES.get(settings.runtime)
+    if agent is None or choices is None:
+        return
+    model, mode = (
+        _value(settings, key) if key in keys else None for key in (choices.model, choices.mode)
+    )
+    await call.muster.sessions.choose_program(agent, model=model, mode=mode)
 
 
 def _wanted(
@@ -59,15 +80,20 @@ def _wanted(
             yield key, value
 
 
-def _shown(name: str, settings: AgentSettings, effect: str = "") -> ProgramChoice:
+def _shown(call: ApiCall, name: str, settings: AgentSettings) -> ProgramChoice:
     chosen = PROGRAM_CHOICES.get(settings.runtime, ProgramChoices(""))
+    agent = known_agent(call, name)
+    running = None if agent is None else call.muster.sessions.program_of(agent)
+    model = _value(settings, chosen.model) if chosen.model else None
+    mode = _value(settings, chosen.mode) if chosen.mode else None
     return ProgramChoice(
         name=name,
         runtime=settings.runtime,
-        model=_value(settings, chosen.model) if chosen.model else None,
-        mode=_value(settings, chosen.mode) if chosen.mode else None,
+        model=model,
+        mode=mode,
+        running_model=running.model if running and running.model != model else None,
+        running_mode=running.mode if running and running.mode != mode else None,
         modes=chosen.modes,
-        effect=effect,
     )
 
 
