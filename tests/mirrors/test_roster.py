@@ -3,11 +3,14 @@
 from pathlib import Path
 
 from muster.engine.dispatcher import Commit
+from muster.machines.commands import RenameAgent
+from muster.machines.state import Status
 from muster.machines.vocabulary import Authority
-from muster.mirrors.roster import Plan, enlist
+from muster.mirrors.roster import Plan, enlist, seats_of
 from muster.store.memory import MemoryStore
 from muster.testing.clock import ManualClock
 from tests.builders import a_dispatcher, run
+from tests.machines.identity import test_identity
 
 
 def plan(name: str) -> Plan:
@@ -32,3 +35,12 @@ def test_very_many_agents_come_and_go_in_a_few_commits() -> None:
         assert len(commits) < 10
 
     run(scene())
+
+
+def test_the_settings_do_not_take_over_an_agent_by_the_name_that_it_had() -> None:
+    """An agent of a lead that was renamed while it ran still answers to that name."""
+    scene = test_identity.seated(Status.ALIVE)
+    seat = scene.seat("Lyra")
+    scene.do(RenameAgent(seat=seat, name="Uma"))
+    assert seats_of(scene.team, [plan("Lyra")]) == {}
+    assert list(seats_of(scene.team, [plan("Uma")])) == [seat]

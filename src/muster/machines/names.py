@@ -61,6 +61,15 @@ def check_agent_name(team: Team, name: str, seat: SeatId | None = None) -> None:
             raise NameTaken(name=name, seat=owner)
 
 
+def seat_called(team: Team, name: str) -> SeatId | None:
+    """The seat of the agent that has this name. One that was renamed while it ran still answers to
+    its former name, but does not have it."""
+    key = name_key(name)
+    seat = team.names.get(key)
+    has_it = seat is not None and name_key(team.agents[seat].id) == key
+    return seat if has_it else None
+
+
 def is_reserved(team: Team, name: str) -> bool:
     """Whether a name is one of muster's own words or the human's, or looks like one.
 

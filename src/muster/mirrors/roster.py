@@ -28,6 +28,7 @@ from muster.machines.commands import (
     SetDesired,
 )
 from muster.machines.ids import MUSTER, SeatId, name_key
+from muster.machines.names import seat_called
 from muster.machines.policies import RunPolicy
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import Authority, Budget, RunMode
@@ -66,9 +67,9 @@ def seats_of(team: Team, plans: Sequence[Plan]) -> dict[SeatId, Plan]:
 
 def _seat_of(team: Team, plan: Plan, named: AbstractSet[str]) -> SeatId | None:
     """The seat of an agent by its name, else by a former name that no other plan has."""
-    former = (name_key(each) for each in plan.formerly)
-    keys = (name_key(plan.name), *(key for key in former if key not in named))
-    return next((team.names[key] for key in keys if key in team.names), None)
+    former = (each for each in plan.formerly if name_key(each) not in named)
+    seats = (seat_called(team, each) for each in (plan.name, *former))
+    return next((seat for seat in seats if seat is not None), None)
 
 
 def state_files(team: Team, plans: Sequence[Plan]) -> dict[SeatId, Path]:
@@ -111,7 +112,7 @@ async def enlist(
 
 def _is_new(team: Team, plan: Plan) -> bool:
     """Whether the settings name an agent for the first time, or again: then autostart counts."""
-    seat = team.names.get(name_key(plan.name))
+    seat = seat_called(team, plan.name)
     if seat is None:
         return True
     agent = team.agents[seat]
@@ -153,8 +154,7 @@ def _is_to_run(agent: Agent) -> bool:
 
 def _lost_seat(team: Team, plan: Plan) -> SeatId | None:
     """The seat of an agent that the settings have dismissed, and name again."""
-    key = name_key(plan.name)
-    seat = team.names.get(key)
+    key, seat = name_key(plan.name), seat_called(team, plan.name)
     if seat is not None:
         return seat if team.agents[seat].dismissed_until is not None else None
     own = (
@@ -170,7 +170,7 @@ async def _arrival(dispatcher: Dispatcher, plan: Plan) -> None:
     back = _lost_seat(dispatcher.team, plan)
     if back is not None:
         await _try(dispatcher, RestoreAgent(seat=back))
-    elif name_key(plan.name) not in dispatcher.team.names:
+    elif seat_called(dispatcher.team, plan.name) is None:
         await _enroll(dispatcher, plan)
 
 

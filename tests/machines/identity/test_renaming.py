@@ -7,7 +7,7 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import LEAD_SEAT, MUSTER, SeatId
 from muster.machines.kernel.snapshots import decode, encode
-from muster.machines.names import check_human_name
+from muster.machines.names import check_human_name, seat_called
 from muster.machines.state import Status
 from muster.machines.turns.speech import speaker_label
 from muster.machines.vocabulary import Authority
@@ -46,6 +46,20 @@ def test_nobody_takes_the_name_under_which_the_program_still_speaks() -> None:
     asleep(scene)
     scene.do(born)
     assert scene.seat("Lyra") == SeatId(1)
+
+
+def test_an_import_gives_nobody_the_name_under_which_the_program_still_speaks() -> None:
+    scene, _ = renamed()
+    scene.do(c.ImportTeam(documents=(paper(1, "Lyra", born=-(10**6)),)))
+    assert (scene.seat("Lyra"), scene.seat("Uma")) == (ILSE, ILSE)
+    assert scene.team.agents[SeatId(1)].name == "Lyra-1"
+
+
+def test_a_former_name_is_answered_to_and_not_had() -> None:
+    scene, _ = renamed()
+    assert seat_called(scene.team, "uma") == ILSE
+    assert seat_called(scene.team, "Lyra") is None
+    assert seat_called(scene.team, "Nobody") is None
 
 
 def test_a_second_rename_keeps_the_name_that_the_program_knows() -> None:

@@ -83,11 +83,16 @@ def _merged(team: Team, incoming: Iterable[AgentDocument], held: set[SeatId]) ->
         seat = each.grid_position
         here[seat] = join(_as_one_self(here[seat], each))[seat]
     joined = join((*here.values(), *(each for each in coming if each.grid_position not in mine)))
-    names = assign_names(joined, mine)
+    names = assign_names(joined, mine, _former_names(team))
     return {
         seat: _stored_document(team, with_name(document, names.get(seat)))
         for seat, document in joined.items()
     }
+
+
+def _former_names(team: Team) -> set[str]:
+    """The keys of names that running agents were renamed from, and still answer to."""
+    return {key for key, seat in team.names.items() if name_key(team.agents[seat].id) != key}
 
 
 def _as_one_self(here: AgentDocument, coming: AgentDocument) -> tuple[AgentDocument, AgentDocument]:

@@ -22,6 +22,7 @@ If two seats chose the same name, the older self keeps it, and the other is name
 """
 
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -136,11 +137,14 @@ def with_name(document: AgentDocument, name: str | None) -> AgentDocument:
 
 
 def assign_names(
-    documents: Documents, settled: Mapping[SeatId, str] | None = None
+    documents: Documents,
+    settled: Mapping[SeatId, str] | None = None,
+    answered: AbstractSet[str] = frozenset(),
 ) -> dict[SeatId, str]:
-    """A unique name for each seat. Names in `settled` do not change."""
+    """A unique name for each seat. Names in `settled` do not change, and nobody gets a name whose
+    key is in `answered`."""
     names = dict(settled or {})
-    taken = {name_key(name) for name in names.values()}
+    taken = {*answered, *map(name_key, names.values())}
     duplicates: list[AgentDocument] = []
     for each in sorted(documents.values(), key=_age_order):
         if each.name is None or each.grid_position in names:
