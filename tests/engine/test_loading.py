@@ -201,4 +201,4 @@ def test_a_snapshot_that_cannot_be_saved_is_only_a_warning(
 
 
 def _snapshot_seq(store: MemoryStore) -> int:
-    return max(store._snapshots, default=0)  # pyright: ignore[reportPrivateUsage]
+    return max(store._log.snapshots, default=0)  # pyright: ignore[reportPrivateUsage]

@@ -17,6 +17,7 @@ from muster.machines.events import Event, StateTransition
 from muster.machines.ids import MUSTER, SeatId
 from muster.machines.state import Status, TurnState
 from muster.machines.vocabulary import Authority
+from muster.store.base import Decider
 from muster.store.batching import Answer
 from muster.store.memory import MemoryStore
 from muster.testing.clock import ManualClock
@@ -205,11 +206,11 @@ def test_a_disconnection_that_cannot_be_committed_is_retried() -> None:
     class Failing(MemoryStore):
         failures = 0
 
-        def append(self, events: Sequence[Event]) -> Answer:
+        def append(self, events: Sequence[Event], again: Decider | None = None) -> Answer:
             if self.failures:
                 self.failures -= 1
                 raise StoreFailed(detail="disk full")
-            return super().append(events)
+            return super().append(events, again)
 
     async def scene() -> None:
         clock, store = ManualClock(), Failing()

@@ -197,7 +197,7 @@ def test_after_a_failed_save_of_its_cursor_a_reactor_only_sees_events_twice(
 
 
 def _cursor(scene: Scene) -> int:
-    return scene.store._cursors.get("recorder", 0)  # pyright: ignore[reportPrivateUsage]
+    return scene.store._log.cursors.get("recorder", 0)  # pyright: ignore[reportPrivateUsage]
 
 
 def _is(recorder: Recorder, seen: list[int]) -> Callable[[], bool]:

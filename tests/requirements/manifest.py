@@ -740,6 +740,18 @@ LOG = (
         },
     ),
     Promise(
+        "Where several processes write to one log, each command is carried out once, in one order for all, and "
+        "no refusal rests on an old state.",
+        {
+            "store/test_several_writers.py": [
+                "test_commands_of_several_writers_are_carried_out_once_and_in_one_order",
+                "test_a_writer_is_not_refused_what_another_was_just_promised",
+                "test_a_refusal_is_forgotten_if_the_other_writers_events_allow_the_command",
+            ],
+            "engine/test_dispatcher.py": ["test_events_that_others_wrote_to_the_log_are_folded"],
+        },
+    ),
+    Promise(
         "Concurrent commands share a commit and keep their order.",
         {
             "engine/test_dispatcher.py": [

@@ -10,7 +10,7 @@ import pytest
 
 from muster.home.lock import LOG_FILE
 from muster.machines.events import Event, MarkerRejected
-from muster.store import indexing, reading, sqlite, words
+from muster.store import indexing, reading, scanning, sqlite, words
 from muster.store.base import SEQ_END, MessageSearch, Stored
 from muster.store.indexing import LOT_BYTES, LOT_EVENTS, LOT_MESSAGES
 from muster.store.reading import INDEX_CURSOR, LogReader
@@ -173,8 +173,9 @@ async def test_without_an_index_a_search_stops_early_and_says_where_to_go_on(
 ) -> None:
     for module in (indexing, reading):
         monkeypatch.setattr(module, "has_fts5", without_fts5)
-    monkeypatch.setattr(reading, "SCAN_PAGE", 4)
-    monkeypatch.setattr(reading, "SCAN_PAGES_MAX", 2)
+    for module in (reading, scanning):
+        monkeypatch.setattr(module, "SCAN_PAGE", 4)
+    monkeypatch.setattr(scanning, "SCAN_PAGES_MAX", 2)
     store = await SqliteStore.open(tmp_path)
     counter = Counter()
     await store.append(messages(counter, 1))

@@ -13,7 +13,7 @@ from muster.machines.events import Event
 from muster.store.chain import LogHead, link, parse_head
 from muster.store.codec import stored
 from muster.store.migrate import SQLITE, migrate
-from muster.store.reading import row_label
+from muster.store.rows import row_label
 from muster.store.sqlite import SqliteStore
 from muster.store.verifying import DAMAGES_MAX, verify_log
 from tests.store.building import event

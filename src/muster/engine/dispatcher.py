@@ -4,25 +4,31 @@ The dispatcher owns the folded state, in two versions. `head` is what has been d
 command is decided on it without waiting for the disk, so that commands that arrive together are
 committed together. `team` is what has been committed; it is all that readers, timers and reactors
 may see. When a commit fails, `head` is rolled back to `team` and the senders get the error.
+
+Where other machines write to the same log, `team` also takes in their events, and commands that
+were decided without them are decided again. Until then a refusal is provisional, too.
 """
 
 import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
 
 from muster.engine.ports import Clock
-from muster.errors import Refused, Repeated, StoreFailed
+from muster.errors import Impossible, Refused, Repeated, StoreFailed
 from muster.machines.commands import Command, ReportClockJump
 from muster.machines.events import Event
 from muster.machines.ids import MUSTER
+from muster.machines.kernel.fold import fold
 from muster.machines.kernel.team import CommandDecision, decide, refusal
 from muster.machines.keys import seq_of_key
 from muster.machines.state import Team
 from muster.store.base import EventStore, Stored
+from muster.store.codec import decode
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +59,8 @@ Watcher = Callable[[Commit], None]
 
 
 Follower = Callable[[Sequence[Event]], None]
-"""Callback for every decision, before it is committed. What it begins is in the same commit."""
+"""Callback for every decision, before it is committed. What it begins is in the same commit. Not
+called where others write to the log: a decision may then be made again, with another result."""
 
 
 Unwritten = Callable[[Command, str, StoreFailed], StoreFailed | None]
@@ -61,12 +68,22 @@ Unwritten = Callable[[Command, str, StoreFailed], StoreFailed | None]
 better error for the sender, if it has one."""
 
 
-class Begun(NamedTuple):
+class Begun:
     """A decided command whose events are on their way to the disk."""
 
+    __slots__ = ("actor", "cause", "command", "decision", "key", "refused", "written")
+
     decision: CommandDecision
-    written: asyncio.Future[None]
+    """It may change until `written` is answered, and so may `refused`."""
+
     refused: Refused | None
+    written: asyncio.Future[None]
+
+    def __init__(self, command: Command, actor: str, cause: int | None, key: str | None) -> None:
+        self.command = command
+        self.actor = actor
+        self.cause = cause
+        self.key = key
 
 
 class Dispatcher:
@@ -152,22 +169,44 @@ class Dispatcher:
     ) -> Begun:
         """Decide a command and queue its events for the commit of this iteration of the loop."""
         self.look_at_clock()
-        now, refused = self._clock.now(), None
-        try:
-            decision = decide(self._head, command, now, actor=actor, cause=cause, key=key)
-        except Refused as error:
-            if not error.recorded:
-                raise
-            refused = error.with_traceback(None)  # its frames would refer back to it
-            decision = refusal(self._head, command, error, now, actor=actor, cause=cause)
+        begun, is_shared = Begun(command, actor, cause, key), self._store.is_shared
+        self._decide(begun, is_final=not is_shared)
         # No `await` between decision and append: events must be written in the order of decisions.
-        written = self._store.append(decision.events)
-        if decision.events:
-            self._head = decision.team
-            self._in_flight.append(decision)
-            for follower in self._followers:
-                follower(decision.events)
-        return Begun(decision, written, refused)
+        events = begun.decision.events
+        begun.written = self._store.append(events, partial(self._decide_again, begun))
+        if events:
+            self._advance(begun.decision)
+            for follower in () if is_shared else self._followers:
+                follower(events)
+        return begun
+
+    def _decide(self, begun: Begun, *, is_final: bool) -> None:
+        """Decide a command on the head. A refusal that is final and not recorded is raised."""
+        now, begun.refused = self._clock.now(), None
+        command, actor, cause = begun.command, begun.actor, begun.cause
+        try:
+            begun.decision = decide(
+                self._head, command, now, actor=actor, cause=cause, key=begun.key
+            )
+        except Refused as error:
+            if error.recorded:
+                begun.decision = refusal(self._head, command, error, now, actor=actor, cause=cause)
+            elif is_final:
+                raise
+            else:
+                begun.decision = CommandDecision(self._head, ())
+            begun.refused = error.with_traceback(None)  # its frames would refer back to it
+
+    def _decide_again(self, begun: Begun) -> Sequence[Event]:
+        """Decide a command on the head with the events of other writers."""
+        self._decide(begun, is_final=False)
+        if begun.decision.events:
+            self._advance(begun.decision)
+        return begun.decision.events
+
+    def _advance(self, decision: CommandDecision) -> None:
+        self._head = decision.team
+        self._in_flight.append(decision)
 
     def _failure(self, command: Command, actor: str, error: StoreFailed) -> StoreFailed:
         """Say that the log cannot be written, once until it can; the error for the sender."""
@@ -195,21 +234,34 @@ class Dispatcher:
         seq = seq_of_key(self._head, actor, key)
         if seq is not None and seq > self._team.seq:
             await self._store.append(())
+            seq = seq_of_key(self._team, actor, key)  # another writer may have moved it
         return seq
 
     def _committed(self, stored: Sequence[Stored]) -> None:
-        """Move the decisions that are on disk from `head` to `team`, and call the watchers."""
+        """Take committed events over into `team`, and call the watchers."""
         if self._is_failing:
             self._is_failing = False
             log.warning("The log can be written again.", extra={"action": "log_written"})
-        last = stored[-1].seq
+        events = self._own(stored[-1].seq) if self._in_flight else self._of_others(stored)
+        self._call_watchers(Commit(stored, events, self._team))
+
+    def _own(self, last: int) -> list[Event]:
+        """Move the decisions up to `last` from `head` to `team`; their events."""
         events: list[Event] = []
         waiting = self._in_flight
         while waiting and waiting[0].team.seq <= last:
             decision = waiting.popleft()
             events += decision.events
             self._team = decision.team
-        self._call_watchers(Commit(stored, events, self._team))
+        return events
+
+    def _of_others(self, stored: Sequence[Stored]) -> list[Event]:
+        """Fold the events of other writers; the decisions without them were rolled back."""
+        if stored[0].seq != self._team.seq + 1:
+            raise Impossible(what=f"event {stored[0].seq} was committed after {self._team.seq}")
+        events = [decode(each.data) for each in stored]
+        self._head = self._team = fold(self._team, events)
+        return events
 
     def _rolled_back(self) -> None:
         """Drop the decisions that were not committed."""

@@ -49,13 +49,24 @@ def load(reader: Reader) -> Team:
 
 
 async def load_from(store: EventStore) -> Loaded:
-    """The team of the log, the `seq` of the snapshot it was loaded from, and the last time."""
-    team = begin(await store.load_snapshot(snapshots.VERSION))
+    """The team of the log, the `seq` of the snapshot it was loaded from, and the last time.
+
+    Events that other writers append meanwhile are not loaded: the store passes them to `on_commit`.
+    """
+    end = await store.last_seq()
+    team = begin(await _snapshot(store, end))
     snapshot_seq = team.seq
-    while page := await store.read(after=team.seq, limit=PAGE_EVENTS):
+    while team.seq < end:
+        page = await store.read(after=team.seq, limit=PAGE_EVENTS, before=end + 1)
         team = advance(team, page)
     last = await store.read(after=team.seq - 1, limit=1) if team.seq else ()
     return Loaded(team, snapshot_seq, _time_of(last[0]) if last else None)
+
+
+async def _snapshot(store: EventStore, end: int) -> Snapshot | None:
+    """The newest snapshot; none that another writer took behind `end`."""
+    snapshot = await store.load_snapshot(snapshots.VERSION)
+    return None if snapshot is None or snapshot.seq > end else snapshot
 
 
 def _time_of(stored: Stored) -> datetime:

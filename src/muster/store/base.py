@@ -1,8 +1,10 @@
 """The protocol of a store, and its guarantees.
 
 A store keeps one team's log: events in one total order, `seq` from 1 on without gaps. Events are
-durable once `append` has answered. Beside the log a store keeps what can be rebuilt from it:
-snapshots of the folded state, the cursors of reactors, and an index of the words in messages.
+durable once `append` has answered. A log may have other writers in other processes (`is_shared`);
+what was decided on an end of the log that has moved is then decided again. Beside the log a store
+keeps what can be rebuilt from it: snapshots of the folded state, the cursors of reactors, and an
+index of the words in messages.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -110,28 +112,43 @@ class SearchSlice(NamedTuple):
     """Where to search on; None where the whole log was searched."""
 
 
+Decider = Callable[[], "Sequence[Event]"]
+"""Decides a call of `append` again, on the state after all events that `on_commit` was given."""
+
+
 class EventStore(Protocol):
     """One team's durable log."""
 
     on_commit: Callable[[Sequence[Stored]], None]
-    """Callback on the event loop after each commit, with the committed events in order, before
-    `append` answers. Set once, before the first `append`."""
+    """Callback on the event loop with committed events in order, each once, whoever wrote them;
+    with those of a call before `append` answers it. Set once, before the first `append`: events of
+    other writers are passed on from then on."""
 
     on_rollback: Callable[[], None]
-    """Callback on the event loop when a commit failed: everything decided since the last commit is
-    rolled back. The calls that decided it raise `StoreFailed`."""
+    """Callback on the event loop: everything decided since the last commit is rolled back. Either a
+    commit failed, and the calls raise `StoreFailed`; or another writer came first, and the calls
+    are decided again after its events were passed to `on_commit`."""
 
     commit_times: "Durations"
     """How long commits took, flush included."""
 
-    def append(self, events: "Sequence[Event]") -> "asyncio.Future[None]":
+    @property
+    def is_shared(self) -> bool:
+        """Whether other writers may append to the log."""
+        ...
+
+    def append(
+        self, events: "Sequence[Event]", again: Decider | None = None
+    ) -> "asyncio.Future[None]":
         """Queue events for the next commit; awaiting the answer waits until they are on disk.
 
         Calls that arrive together are committed together, in the order of arrival. A call without
         events waits for everything that was queued before it. A commit that fails raises
         `StoreFailed`, and may be retried; an event that cannot be encoded raises `Impossible` at
         once, and nothing of the call is queued. The `seq` of the events says which log they were
-        decided on (compare-and-set): a log that has moved on since is a failed commit.
+        decided on (compare-and-set). If another writer has appended since, `again` decides the call
+        anew; a call with events that cannot be decided again has failed. A call is answered only
+        when no other writer was first, also if it has no events: a refusal is then up to date.
         """
         ...
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from muster.durations import Durations
 from muster.errors import Closed, Impossible, StoreFailed
 from muster.machines.events import Event
-from muster.store.base import Snapshot, Stored
+from muster.store.base import Decider, Snapshot, Stored
 from muster.store.codec import stored
 
 Answer = asyncio.Future[None]
@@ -26,11 +26,14 @@ Answer = asyncio.Future[None]
 class Batch:
     """Events, cursors and snapshots of one commit, and the calls that wait for it."""
 
-    __slots__ = ("cursors", "events", "generation", "snapshots", "waiters")
+    __slots__ = ("cursors", "deciders", "events", "generation", "snapshots", "waiters")
 
     def __init__(self, generation: int) -> None:
         self.generation = generation
         self.events: list[Stored] = []
+        self.deciders: list[tuple[Answer, Decider]] = []
+        """The calls of `append`, where they can be decided again (`sharing.py`)."""
+
         self.cursors: dict[str, int] = {}
         self.snapshots: list[tuple[Snapshot, int]] = []
         self.waiters: list[Answer] = []
@@ -42,7 +45,7 @@ class Batch:
                 future.set_result(None)
 
     def refuse(self, error: Exception) -> None:
-        """Fail every call that still waits with `StoreFailed`: nothing was written."""
+        """Fail every call that still waits, with `StoreFailed`: nothing was written."""
         for future in self.waiters:
             if not future.done():
                 future.set_exception(_refusal(error))
@@ -52,6 +55,14 @@ def _refusal(error: Exception) -> StoreFailed:
     refusal = StoreFailed(detail=str(error))
     refusal.__cause__ = error
     return refusal
+
+
+def encoded(events: Sequence[Event]) -> list[Stored]:
+    """Events as they are written."""
+    try:
+        return [stored(event) for event in events]
+    except Exception as error:
+        raise Impossible(what=f"an event cannot be written: {error}") from error
 
 
 def vet(batches: Sequence[Batch], last_seq: int) -> int:
@@ -66,6 +77,11 @@ def vet(batches: Sequence[Batch], last_seq: int) -> int:
 
 class BatchingStore(ABC):
     """A store of which this process is the only writer."""
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other writers may append to the log."""
+        return False
 
     def __init__(self, last_seq: int) -> None:
         self.on_commit: Callable[[Sequence[Stored]], None] = _ignore_commit
@@ -85,15 +101,12 @@ class BatchingStore(ABC):
     def _finish(self, closed: asyncio.Future[None]) -> None:
         """Release all resources after the last batch, then resolve `closed`."""
 
-    def append(self, events: Sequence[Event]) -> Answer:
+    def append(self, events: Sequence[Event], again: Decider | None = None) -> Answer:
         """Queue events for the next commit; awaiting the answer waits until they are on disk."""
         self._require_open()
-        try:
-            encoded = [stored(event) for event in events]
-        except Exception as error:  # before queueing, so that no other call fails with it
-            raise Impossible(what=f"an event cannot be written: {error}") from error
+        rows = encoded(events)  # before queueing, so that no other call fails with it
         batch = self._batch()
-        batch.events += encoded
+        batch.events += rows
         return self._wait(batch)
 
     async def save_cursor(self, reader: str, seq: int) -> None:

@@ -7,10 +7,15 @@ them, can prove either. A checksum cannot: whoever rewrites an event computes it
 """
 
 import re
+import zlib
+from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
 from muster.errors import Invalid
+from muster.machines.ids import ChannelId, SeatId
+from muster.store.base import Stored
+from muster.store.rows import row_label
 
 DIGEST_BYTES: Final = 16
 """128 bits: nobody finds a second log for a given head."""
@@ -34,6 +39,21 @@ class LogHead(NamedTuple):
 def link(before: bytes, label: bytes, data: bytes) -> bytes:
     """The digest of an event: of the digest before it, its columns and its data."""
     return blake2b(before + label + data, digest_size=DIGEST_BYTES).digest()
+
+
+Row = tuple[int, str, SeatId | None, ChannelId | None, int, bytes, bytes]
+"""`seq`, type, seat, channel, checksum, data and digest of an event."""
+
+
+def chained(events: Sequence[Stored], before: bytes) -> tuple[list[Row], bytes]:
+    """The rows of events that follow the digest `before` in the hash chain, and the last digest."""
+    rows: list[Row] = []
+    for seq, kind, seat, channel, data in events:
+        label = row_label(seq, kind, seat, channel)
+        before = link(before, label, data)
+        crc = zlib.crc32(data, zlib.crc32(label))
+        rows.append((seq, kind, seat, channel, crc, data, before))
+    return rows, before
 
 
 def parse_head(text: str) -> LogHead:

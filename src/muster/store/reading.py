@@ -18,7 +18,6 @@ from typing import Final, Self
 import msgspec
 
 from muster.errors import LogCorrupt, LogUnreadable, MusterError, NoTeam
-from muster.machines.ids import ChannelId, SeatId
 from muster.store.base import (
     BYTES_END,
     EVERYTHING,
@@ -33,8 +32,10 @@ from muster.store.base import (
     is_full,
 )
 from muster.store.migrate import version_of
+from muster.store.rows import checked, require_no_gap
+from muster.store.scanning import SCAN_BYTES, SCAN_PAGE, MessageScan
 from muster.store.sql import queries
-from muster.store.words import SEARCHED_TYPES, expression, has_fts5, matches
+from muster.store.words import SEARCHED_TYPES, expression, has_fts5
 
 SQL: Final = queries("sqlite")
 
@@ -45,11 +46,6 @@ INDEX_CURSOR: Final = "search"
 """The reader whose cursor says how far the index of words has come."""
 
 SPOKEN: Final = LogFilter(types=SEARCHED_TYPES)
-SCAN_PAGE: Final = 1000
-SCAN_PAGES_MAX: Final = 20
-SCAN_BYTES: Final = 1024 * 1024
-"""Without an index, one search looks at so many pages, each of so many messages or bytes; the
-caller searches on from there."""
 
 _CIRCUMSTANCE: Final = frozenset(
     {
@@ -64,16 +60,6 @@ _CIRCUMSTANCE: Final = frozenset(
     }
 )
 """Errors that say nothing about the file itself. Any other error of our own queries is damage."""
-
-
-def row_label(seq: int, kind: str, seat: int | None, channel: str | None) -> bytes:
-    """The columns of an event beside its data, as checksum and chain cover them."""
-    return f"{seq} {kind} {seat} {channel}".encode()
-
-
-def checksum(seq: int, kind: str, seat: int | None, channel: str | None, data: bytes) -> int:
-    """The checksum that is stored with an event to detect damage."""
-    return zlib.crc32(data, zlib.crc32(row_label(seq, kind, seat, channel)))
 
 
 @contextmanager
@@ -162,7 +148,7 @@ class LogReader:
         way = "backwards" if backwards else "forwards"
         page = self._page(f"{verb}_{way}", after, before, limit, where, bytes_max)
         if page and where == EVERYTHING:
-            self._require_no_gap(page, after, backwards=backwards)
+            require_no_gap(str(self._path), page, after, backwards=backwards)
         return page
 
     def search(self, search: MessageSearch, *, before: int, limit: int) -> SearchSlice:
@@ -191,20 +177,11 @@ class LogReader:
 
     def _scan(self, search: MessageSearch, *, after: int, before: int, limit: int) -> SearchSlice:
         """Search message by message, for the messages that the index does not have yet."""
-        found: list[Stored] = []
-        size = 0
-        for _ in range(SCAN_PAGES_MAX):
-            page = self._page("find_backwards", after, before, SCAN_PAGE, SPOKEN, SCAN_BYTES)
-            for message in page:
-                before = message.seq
-                if matches(search, message):
-                    found.append(message)
-                    size += len(message.data)
-                    if len(found) == limit or size >= SEARCH_BYTES:
-                        return SearchSlice(found, before)
-            if not is_full(page, limit=SCAN_PAGE, bytes_max=SCAN_BYTES):
-                return SearchSlice(found, None)
-        return SearchSlice(found, before)
+        scan = MessageScan(search, before=before, limit=limit)
+        while scan.result is None:
+            page = self._page("find_backwards", after, scan.before, SCAN_PAGE, SPOKEN, SCAN_BYTES)
+            scan.take(page)
+        return scan.result
 
     def last_seq(self) -> int:
         """The newest committed `seq`; 0 for an empty log."""
@@ -255,25 +232,4 @@ class LogReader:
         }
         with damage_reported(self._path):
             rows = self._connection.execute(SQL[query], wanted)
-            return list(bounded((self._checked(*row) for row in rows), bytes_max))
-
-    # SQLite guarantees no column types when the file is damaged.
-    def _checked(
-        self,
-        seq: int,
-        kind: str,
-        seat: SeatId | None,
-        channel: ChannelId | None,
-        crc: int,
-        data: object,
-    ) -> Stored:
-        if not isinstance(data, bytes) or checksum(seq, kind, seat, channel, data) != crc:
-            raise LogCorrupt(path=str(self._path), detail=f"event {seq} is not what was written")
-        return Stored(seq, kind, seat, channel, data)
-
-    def _require_no_gap(self, page: Sequence[Stored], after: int, *, backwards: bool) -> None:
-        rising = page[::-1] if backwards else page
-        first = rising[0].seq if backwards else after + 1
-        for expected, event in enumerate(rising, first):
-            if event.seq != expected:
-                raise LogCorrupt(path=str(self._path), detail=f"event {expected} is missing")
+            return list(bounded((checked(str(self._path), *row) for row in rows), bytes_max))

@@ -38,10 +38,10 @@ from muster.store.base import (
     Stored,
 )
 from muster.store.batching import Batch, BatchingStore, vet
-from muster.store.chain import UNCHAINED, link
+from muster.store.chain import UNCHAINED, Row, chained
 from muster.store.indexing import Lot, Statement, WordIndex, in_transaction, open_index
 from muster.store.migrate import migrate
-from muster.store.reading import SQL, LogReader, row_label
+from muster.store.reading import SQL, LogReader
 from muster.store.writer import Writer
 
 _ROWS_MAX: Final = 128
@@ -171,7 +171,7 @@ class SqliteStore(BatchingStore):
     def _write_and_index(self, batches: Sequence[Batch], last_seq: int) -> bool:
         """Write batches; whether a lot of messages was indexed in the same transaction."""
         events = [event for batch in batches for event in batch.events]
-        rows, last_link = _chained(events, self._written_link)
+        rows, last_link = chained(events, self._written_link)
         words, statements = self._files.words, list(_statements(rows, batches))
         lot = words.due(events, last_seq)
         try:
@@ -203,20 +203,6 @@ def _is_large(batch: Batch) -> bool:
 
 
 # ── the statements of a commit ────────────────────────────────────────────────────────────────────
-
-
-Row = tuple[object, ...]
-
-
-def _chained(events: Sequence[Stored], before: bytes) -> tuple[list[Row], bytes]:
-    """The rows of events that follow the digest `before` in the hash chain, and the last digest."""
-    rows: list[Row] = []
-    for seq, kind, seat, channel, data in events:
-        label = row_label(seq, kind, seat, channel)
-        before = link(before, label, data)
-        crc = zlib.crc32(data, zlib.crc32(label))
-        rows.append((seq, kind, seat, channel, crc, data, before))
-    return rows, before
 
 
 def _statements(rows: Sequence[Row], batches: Sequence[Batch]) -> Iterator[Statement]:

@@ -15,7 +15,8 @@ from typing import Final, NamedTuple
 from muster.errors import NoTeam
 from muster.store.chain import UNCHAINED, LogHead, link
 from muster.store.migrate import version_of
-from muster.store.reading import SQL, damage_reported, row_label
+from muster.store.reading import SQL, damage_reported
+from muster.store.rows import row_label
 
 DAMAGES_MAX: Final = 20
 """The list ends after so many: a log that lost a page has hundreds."""
