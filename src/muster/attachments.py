@@ -25,17 +25,20 @@ import msgspec
 
 from muster import limits
 from muster.errors import FilesFull, Invalid, NotFound, UploadsFull
-from muster.machines.attachments import FILES_FOLDER, check_digest, media_type_of, stored_path
+from muster.machines.attachments import (
+    FILES_FOLDER,
+    check_digest,
+    is_image_name,
+    media_type_of,
+    stored_path,
+)
 from muster.machines.vocabulary import AttachedFile
-from muster.regular_files import open_for_owner_only, read_regular, read_start
+from muster.regular_files import open_for_owner_only, read_regular
 
 UPLOADS: Final = "uploads"
 
 UPLOADERS_MAX: Final = 16
 """Uploaders of the same content that are remembered; the oldest makes room."""
-
-KIND_BYTES: Final = 16
-"""The first bytes of a file, which tell an image from anything else."""
 
 CLEANED_MAX: Final = 1000
 """Uploads that one cleaning removes."""
@@ -134,13 +137,14 @@ class AttachmentFolder:
             return None
         with suppress(FileNotFoundError):  # a message is about to name it: it is not removed now
             os.utime(self._note_path(digest))
-        start = await asyncio.to_thread(self._start, digest)
-        return _file(digest, note.names[by], note.size, start)
+        return await asyncio.to_thread(self._found, digest, note.names[by], note.size)
 
-    def _start(self, digest: str) -> bytes:
-        with suppress(OSError):  # the message that names it is refused later
-            return read_start(self._home / stored_path(digest), KIND_BYTES)
-        return b""
+    def _found(self, digest: str, name: str, size: int) -> AttachedFile:
+        content = b""
+        if is_image_name(name):  # of other files the name alone says of which type they are
+            with suppress(OSError):  # the message that names it is refused later
+                content = self._content(digest)
+        return _file(digest, name, size, content)
 
     async def named(self, files: Iterable[AttachedFile]) -> None:
         """Forget the uploads of files that a message in the log now names."""
@@ -161,13 +165,14 @@ class AttachmentFolder:
 
     async def read(self, digest: str) -> bytes:
         """The content of a file."""
-        path = self._home / stored_path(digest)
         try:
-            return await asyncio.to_thread(
-                read_regular, path, bytes_max=limits.FILE_BYTES_MAX, follow_links=False
-            )
+            return await asyncio.to_thread(self._content, digest)
         except OSError as error:
             raise NotFound(kind="file", name=digest) from error
+
+    def _content(self, digest: str) -> bytes:
+        path = self._home / stored_path(digest)
+        return read_regular(path, bytes_max=limits.FILE_BYTES_MAX, follow_links=False)
 
     async def clean(self, now: float, is_named: IsNamed) -> int:
         """Remove old uploads that no message names; the number of removed files."""

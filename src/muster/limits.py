@@ -103,6 +103,9 @@ FILE_BYTES_MAX: Final = 8 * 1024 * 1024
 IMAGE_BYTES_MAX: Final = 3_750_000
 """One image of a prompt: the model takes 5 MB in base64. A larger one is told as a file."""
 
+IMAGE_SIDE_MAX: Final = 8000
+"""The width and the height of an image in pixels: the model takes no larger ones."""
+
 PROMPT_IMAGES_BYTES_MAX: Final = 4 * IMAGE_BYTES_MAX
 """All images of a prompt: the model's request has a limit, too."""
 

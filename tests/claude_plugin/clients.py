@@ -108,6 +108,14 @@ def run(
     )
 
 
+def denial(ran: subprocess.CompletedProcess[bytes]) -> str:
+    """The reason of a denial, which is printed as Claude Code takes a decision."""
+    assert (ran.returncode, ran.stderr) == (0, b""), ran
+    told = json.loads(ran.stdout)["hookSpecificOutput"]
+    assert (told["hookEventName"], told["permissionDecision"]) == ("PreToolUse", "deny")
+    return told["permissionDecisionReason"]
+
+
 def call_of(tool: str, given: Json, cwd: Path, **more: str) -> Json:
     """The JSON of a PreToolUse hook."""
     return {

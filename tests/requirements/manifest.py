@@ -2065,6 +2065,7 @@ SUPERVISION = (
             "acceptance/claude/test_resuming.py": [
                 "test_an_earlier_conversation_is_listed_and_the_next_session_resumes_it",
             ],
+            "test_images.py": ["test_a_broken_image_is_none"],
             "acceptance/claude/test_images.py": [
                 "test_an_image_of_a_person_is_an_image_for_the_model",
                 "test_what_is_no_image_is_refused_and_other_programs_say_that_they_take_none",
@@ -2461,6 +2462,15 @@ DELEGATING = (
             ],
             "delegation/test_replies.py": [
                 "test_a_request_that_main_may_not_do_is_denied_with_an_agent_to_create"
+            ],
+        },
+    ),
+    Promise(
+        "A conversation is explained and logged in the shell, wherever it was asked.",
+        {
+            "cli/delegate/test_verbs_of_both_logs.py": [
+                "test_why_explains_a_conversation_of_a_session_with_a_log_of_its_own",
+                "test_why_and_the_logger_know_the_conversations_of_the_team",
             ],
         },
     ),

@@ -34,11 +34,12 @@ class Room(NamedTuple):
 GROUND = (
     "muster.durations",
     "muster.errors",
+    "muster.images",
     "muster.limits",
     "muster.regular_files",
     "muster.version",
 )
-"""Open to all rooms: errors, limits, safe reading of files, the version."""
+"""Open to all rooms: errors, limits, safe reading of files, kinds of images, the version."""
 
 CORE = (*GROUND, "muster.machines")
 
@@ -55,6 +56,7 @@ STORE_READERS = ("muster.store.base", "muster.store.codec")
 ROOMS: dict[str, Room] = {
     "muster.errors": Room((), "every room fails in these ways, so they import no room"),
     "muster.durations": Room((), "a histogram: numbers alone"),
+    "muster.images": Room(("muster.limits",), "the bytes of a file, and nothing of the team"),
     "muster.limits": Room((), "numbers with reasons"),
     "muster.regular_files": Room((), "a hook runs it at every tool call, and loads nothing else"),
     "muster.version": Room((), "a number"),

@@ -20,7 +20,11 @@ SOURCE: Final = Path(__file__).parent / "plugin"
 MANIFEST: Final = Path(".claude-plugin", "plugin.json")
 HOOKS: Final = Path("hooks", "hooks.json")
 
-_GUARD: Final = 'test -x "$0" && test -f "$3" && exec "$0" "$@";'
+GONE: Final = Path("hooks", "gone.sh")
+"""The script for hooks whose muster is gone. It is a file, because Claude Code shows the command
+line of a hook that was killed."""
+
+_RUN: Final = 'test -x "$1" && test -f "$4" && exec "$@"; test ! -f "$0" || . "$0"'
 """A shell runs the program and arguments that it is given, if the program and its file exist."""
 
 _REMEDY: Final = (
@@ -36,7 +40,7 @@ _DENIED: Final = {
         f"A state machine session is open here, and nothing can enforce it. {_REMEDY}"
     ),
 }
-_GONE: Final = (
+_TOLD: Final = (
     f'if test -s "${{CLAUDE_PROJECT_DIR:-.}}/{SESSIONS_FILE.decode()}" || '
     f'test -s "${{MUSTER_HOME:-${{CLAUDE_PROJECT_DIR:-.}}/.muster}}{TEAM_SESSION_FILE.decode()}"; '
     f"then echo {shlex.quote(json.dumps({'hookSpecificOutput': _DENIED}))}; "
@@ -54,6 +58,9 @@ def write_copy(folder: Path) -> None:
     shutil.copytree(SOURCE, aside, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
     hooks = json.loads((aside / HOOKS).read_text(encoding="utf-8"))
     (aside / HOOKS).write_text(as_text(_with_this_python(hooks)), encoding="utf-8")
+    (aside / GONE).write_text(
+        f'if test "$5" = {POLICY_EVENT}; then {_TOLD}; fi\n', encoding="utf-8"
+    )
     shutil.rmtree(folder, ignore_errors=True)
     aside.rename(folder)
 
@@ -64,11 +71,11 @@ def _with_this_python(given: Json) -> Json:
     Both can be gone one day, and the plugin is there still. So a shell looks for them first.
     """
     program = str(SOURCE / "hook.py")
+    gone = f"${{CLAUDE_PLUGIN_ROOT}}/{GONE}"
     for event, groups in given["hooks"].items():
-        run = [sys.executable, "-I", "-S", program, event]
-        guard = f"{_GUARD} {_GONE if event == POLICY_EVENT else 'exit 0'}"
         for hook in (hook for group in groups for hook in group["hooks"]):
-            hook["command"], hook["args"] = "/bin/sh", ["-c", guard, *run]
+            hook["command"] = "/bin/sh"
+            hook["args"] = ["-c", _RUN, gone, sys.executable, "-I", "-S", program, event]
     return given
 
 

@@ -71,7 +71,9 @@ VERBS: Final[Mapping[str, Verb]] = {
         "delegate.choices", DELEGATE, "List, add and forget choices of agents for requests."
     ),
     "conversation-log": Verb(
-        "delegate.delegation", DELEGATE, "Add a line of JSON from standard input to messages.jsonl."
+        "delegate.conversation_log",
+        DELEGATE,
+        "Add a line of JSON from standard input to messages.jsonl.",
     ),
     "adopt": Verb("act.identity", ACT, "Give a Claude Code run by hand its seat for good."),
     "import": Verb("act.importing", ACT, "Merge the team that another machine exported."),
@@ -89,7 +91,7 @@ VERBS: Final[Mapping[str, Verb]] = {
     "search": Verb("look.search", LOOK, "Search all messages for words, newest first."),
     "logs": Verb("look.logs", LOOK, "Show the output of an agent's sessions."),
     "why": Verb(
-        "look.why", LOOK, "Explain why an agent, channel or event is in its current state."
+        "look.why", LOOK, "Explain why an agent, channel, conversation or event is in its state."
     ),
     "export": Verb("look.exporting", LOOK, "Export the team to a file, for another machine."),
     "backup": Verb("look.backup", LOOK, "Back the team up into one verified file."),

@@ -11,6 +11,7 @@ from typing import Final
 
 from muster import limits
 from muster.errors import Invalid
+from muster.images import image_type_of
 from muster.machines.vocabulary import AttachedFile
 
 FILES_FOLDER: Final = "files"
@@ -38,13 +39,6 @@ PDF can have scripts, so they are plain bytes."""
 IMAGE_TYPES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
 """Images that browsers show and models read."""
 
-_MARKS: Final = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-)
-
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _UNSAFE: Final = frozenset("/\\")
 
@@ -66,20 +60,28 @@ def check_file_name(name: str) -> None:
 
 
 def media_type_of(name: str, content: bytes) -> str:
-    """The media type under which a file with this name and these first bytes is served.
+    """The media type under which a file with this name and content is served.
 
-    An image is what its content says it is, whatever its name.
+    An image is what its content says it is, whatever its name; one that is broken is plain bytes.
     """
+    if is_image_name(name):
+        return image_type_of(content) or ANY_BYTES
+    return _type_by_name(name)
+
+
+def is_image_name(name: str) -> bool:
+    """Whether a file is an image by its name."""
+    return _type_by_name(name) in IMAGE_TYPES
+
+
+def is_broken_image(file: AttachedFile) -> bool:
+    """Whether a file has the name of an image, and no content that can be shown as one."""
+    return is_image_name(file.name) and file.media_type not in IMAGE_TYPES
+
+
+def _type_by_name(name: str) -> str:
     _, dot, end = name.rpartition(".")
-    by_name = SAFE_TYPES.get(f"{dot}{end}".lower(), ANY_BYTES)
-    return (image_type_of(content) or ANY_BYTES) if by_name in IMAGE_TYPES else by_name
-
-
-def image_type_of(content: bytes) -> str:
-    """The media type of an image by its first bytes; empty for any other content."""
-    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
-        return "image/webp"
-    return next((kind for mark, kind in _MARKS if content.startswith(mark)), "")
+    return SAFE_TYPES.get(f"{dot}{end}".lower(), ANY_BYTES)
 
 
 def stored_path(digest: str) -> str:

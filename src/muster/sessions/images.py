@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from muster.engine.ports import PromptImage
+from muster.images import image_type_of
 from muster.limits import IMAGE_BYTES_MAX, PROMPT_IMAGES_BYTES_MAX
-from muster.machines.attachments import IMAGE_TYPES, image_type_of, stored_path
+from muster.machines.attachments import IMAGE_TYPES, stored_path
 from muster.machines.vocabulary import AttachedFile
 from muster.regular_files import read_regular
 from muster.views.answers.messages import Next

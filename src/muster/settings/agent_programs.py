@@ -37,7 +37,7 @@ class ApprovalSettings(msgspec.Struct, frozen=True, kw_only=True):
 class ClaudeSettings(ApprovalSettings, frozen=True, kw_only=True):
     """How Claude Code is run."""
 
-    model: Annotated[str, Rule("Model; empty means Claude Code's default.")] = ""
+    model: Annotated[str, Rule("Model; empty means Claude Code's default.", is_name=True)] = ""
     permission_mode: Annotated[
         PermissionMode,
         Rule("Claude Code's permission mode: what needs no approval."),
@@ -73,9 +73,15 @@ class AcpSettings(ApprovalSettings, frozen=True, kw_only=True):
     preset: Annotated[
         AcpPreset, Rule("An agent that muster knows how to run; without one, command says how.")
     ] = ""
-    model: Annotated[str, Rule("Model of a preset that takes one; empty means its default.")] = ""
+    model: Annotated[
+        str, Rule("Model of a preset that takes one; empty means its default.", is_name=True)
+    ] = ""
     mode: Annotated[
-        str, Rule("The agent's mode, set at each start; empty means the preset's, or its own.")
+        str,
+        Rule(
+            "The agent's mode, set at each start; empty means the preset's, or its own.",
+            is_name=True,
+        ),
     ] = ""
     edits: Annotated[
         Edits,
@@ -89,7 +95,7 @@ class AcpSettings(ApprovalSettings, frozen=True, kw_only=True):
 class CodexSettings(ApprovalSettings, frozen=True, kw_only=True):
     """How Codex is run."""
 
-    model: Annotated[str, Rule("Model; empty means Codex's default.")] = ""
+    model: Annotated[str, Rule("Model; empty means Codex's default.", is_name=True)] = ""
     sandbox: Annotated[
         Literal["read-only", "workspace-write"],
         Rule("Codex's own sandbox for its commands: what they may write without an approval."),

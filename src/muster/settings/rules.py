@@ -6,9 +6,12 @@
 from collections.abc import Iterable
 from enum import EnumMeta
 from types import NoneType
-from typing import Annotated, Any, Literal, NamedTuple, cast, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, NamedTuple, cast, get_args, get_origin
 
 import msgspec
+
+NAME_CHARS_MAX: Final = 200
+"""The longest name of a model: those of cloud providers have a hundred characters."""
 
 
 class WrongError(Exception):
@@ -27,6 +30,8 @@ class Rule(NamedTuple):
     about: str
     low: float | None = None
     high: float | None = None
+    is_name: bool = False
+    """Whether a text is a name that a program is given: one word, or empty."""
 
 
 def rule_of(kind: Any) -> Rule:  # noqa: ANN401 - whatever a field may be annotated with
@@ -52,6 +57,8 @@ def in_words(kind: Any, rule: Rule) -> str:  # noqa: ANN401
         return "a list of texts in quotes"
     if bool in (kind, *kinds):
         return "true or false"
+    if rule.is_name:
+        return f"a name of up to {NAME_CHARS_MAX} characters without spaces"
     if rule.low is None:
         return "a text in quotes"
     whole = "a whole number" if int in (kind, *kinds) else "a number"
@@ -90,9 +97,17 @@ def converted(
 def _in_range(value: object, rule: Rule) -> bool:
     if isinstance(value, tuple):
         return all(_in_range(each, rule) for each in cast("tuple[object, ...]", value))
+    if rule.is_name and isinstance(value, str):
+        return not value or is_name(value)
     if rule.low is None or rule.high is None or not isinstance(value, int | float):
         return True
     return rule.low <= value <= rule.high  # false for a NaN as well
+
+
+def is_name(text: str) -> bool:
+    """Whether a text can be the name of a model or of a mode: no option, and no control codes."""
+    is_short = 0 < len(text) <= NAME_CHARS_MAX
+    return is_short and text.isprintable() and " " not in text and not text.startswith("-")
 
 
 def suggestion(written: str, known: Iterable[str], otherwise: str) -> str:

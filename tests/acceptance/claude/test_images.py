@@ -80,7 +80,7 @@ def test_what_is_no_image_is_refused_and_other_programs_say_that_they_take_none(
     fake = picture(box, "fake.png", b"<script>alert(1)</script>")
     refused = muster("send", "--to", "Ada", "--image", str(fake), "look", "--home", home)
     assert refused.returncode == 2
-    assert "must be a PNG, JPEG, GIF or WebP image" in refused.stderr
+    assert "must be a whole PNG, JPEG, GIF or WebP image" in refused.stderr
     real = picture(box, "real.png", png(1))
     told = muster("send", "--to", "sh", "--image", str(real), "look", "--home", home)
     assert "Its program takes no images; it is told where the file lies." in told.stdout

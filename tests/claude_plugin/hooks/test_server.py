@@ -273,11 +273,11 @@ def test_muster_up_answers_hooks_and_a_killed_one_is_followed_by_one_that_does(
     home = tmp_path / ".muster"
     with live(home) as server:
         assert stat.S_IMODE((home / hooks.FILE).stat().st_mode) == 0o600
-        assert b"does not run any more" not in passes(tmp_path).stderr
+        assert b"does not run any more" not in passes(tmp_path).stdout
         server.process.send_signal(signal.SIGKILL)
         server.process.wait(WAIT_SECONDS)
         assert (home / hooks.FILE).exists()
-        assert b"does not run any more" in passes(tmp_path).stderr
+        assert b"does not run any more" in passes(tmp_path).stdout
     with live(home):
-        assert b"does not run any more" not in passes(tmp_path).stderr
+        assert b"does not run any more" not in passes(tmp_path).stdout
     assert not (home / hooks.FILE).exists()

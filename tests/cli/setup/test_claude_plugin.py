@@ -62,7 +62,7 @@ def test_installing_writes_a_copy_that_names_the_python_of_muster(scope: str, pl
     ((policy,),) = (group["hooks"] for group in hooks["hooks"]["PreToolUse"])
     assert policy["command"] == "/bin/sh"
     assert policy["onFailure"] == "block"
-    python, *args = policy["args"][2:]
+    python, *args = policy["args"][3:]
     assert Path(python).parent == Path(sys.executable).parent
     assert args == ["-I", "-S", str(SOURCE / "hook.py"), "PreToolUse"]
     ((stop,),) = (group["hooks"] for group in hooks["hooks"]["Stop"])
@@ -85,7 +85,8 @@ def test_a_plugin_whose_muster_is_gone_says_how_to_remove_it(place: Place) -> No
 
     def runs(event: str) -> subprocess.CompletedProcess[str]:
         hook = hooks["hooks"][event][0]["hooks"][0]
-        gone = [*hook["args"][:2], "/gone/bin/python", *hook["args"][3:]]
+        script = hook["args"][2].replace("${CLAUDE_PLUGIN_ROOT}", str(place.copy("--user")))
+        gone = [*hook["args"][:2], script, "/gone/bin/python", *hook["args"][4:]]
         told, env = [hook["command"], *gone], {"CLAUDE_PROJECT_DIR": str(place.project)}
         return subprocess.run(
             told, env=env, input="{}", capture_output=True, text=True, check=False

@@ -11,11 +11,9 @@ import pytest
 from tests.asking import Asker, asker
 from tests.delegation.stage import AGENTS, PYTHON, agent_file
 from tests.live import Server, live
+from tests.test_images import png
 
-PNG = bytes.fromhex(
-    "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
-    "1f15c4890000000d49444154789c6360f8cfc0000003010100c9fe92ef0000000049454e44ae426082"
-)
+PNG = png()
 
 MAKER = f"""
 import os

@@ -57,3 +57,18 @@ def test_a_choice_that_muster_toml_has_already_reaches_the_running_session(tmp_p
         assert requests(asked)[2:] == [("set_permission_mode", "default"), ("set_model", "haiku")]
         boss.post("/api/send", {"message": "/mode plan", "targetAgent": "Ada"}, 201)
         running(boss, "runningMode", "dontAsk")  # what the program says counts
+        boss.post("/api/send", {"message": "/mode bypassPermissions", "targetAgent": "Ada"}, 201)
+        refused = "Claude Code does not accept 'bypassPermissions' as its permission mode."
+        until(lambda: refused in said_by(boss), lambda: said_by(boss))
+        assert ("set_permission_mode", "bypassPermissions") not in requests(asked)
+        assert boss.get("/api/agents/Ada")["unanswered"] is None  # nothing has failed
+        for wrong in ("two words", "a\nb", "--verbose", "x" * 5000):
+            answer = boss.asked("PATCH", PROGRAM, 409, json={"model": wrong})
+            assert "Give a name of up to 200 characters without spaces." in answer["detail"]
+        assert boss.get(PROGRAM)["model"] == "haiku"
+
+
+def said_by(boss: Asker) -> list[str]:
+    """The texts that Ada has answered."""
+    messages = boss.get("/api/agents/Ada/messages")["messages"]
+    return [each["text"] for each in messages if each["speakerName"] == "Ada"]

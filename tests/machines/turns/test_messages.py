@@ -10,6 +10,7 @@ from muster.machines.ids import LEAD_SEAT, SeatId
 from muster.machines.vocabulary import AttachedFile, Authority, Role, TurnConfig
 from tests.machines.scene import REVIEWS, facts
 from tests.machines.turns.test_turns import trio
+from tests.test_images import jpeg, png
 
 
 def test_a_direct_message_waits_for_its_recipient_only() -> None:
@@ -168,12 +169,11 @@ def test_an_invalid_token_is_refused(command: c.IssueToken, code: str) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "media_type"),
     [
-        ("plan.PNG", b"\x89PNG\r\n\x1a\n", "image/png"),
-        ("photo.png", b"\xff\xd8\xff\xe0", "image/jpeg"),
-        ("cat.gif", b"GIF89a", "image/gif"),
-        ("cat.webp", b"RIFF\0\0\0\0WEBPVP8 ", "image/webp"),
+        ("plan.PNG", png(), "image/png"),
+        ("photo.png", jpeg(), "image/jpeg"),
+        ("broken.png", png()[:8], attachments.ANY_BYTES),
         ("page.png", b"<script>", attachments.ANY_BYTES),
-        ("notes.txt", b"\x89PNG\r\n\x1a\n", "text/plain"),
+        ("notes.txt", png(), "text/plain"),
         ("page.html", b"<p>", attachments.ANY_BYTES),
         ("README", b"", attachments.ANY_BYTES),
     ],

@@ -35,3 +35,23 @@ def test_only_a_setting_with_a_value_is_set() -> None:
     assert SlashCommand("model", "opus").is_setting
     assert not SlashCommand("model").is_setting
     assert not SlashCommand("clear", "x").is_setting
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "acceptable"),
+    [
+        ("mode", "acceptEdits", True),
+        ("mode", "bypassPermissions", False),
+        ("mode", "nonsense", False),
+        ("model", "claude-opus-4-5[1m]", True),
+        ("model", "two words", False),
+        ("model", "a\nb", False),
+        ("model", "\x1b[31m", False),
+        ("model", "--dangerously", False),
+        ("model", "x" * 201, False),
+    ],
+)
+def test_only_a_mode_that_there_is_and_a_name_of_a_model_are_asked_for(
+    name: str, value: str, acceptable: bool
+) -> None:
+    assert SlashCommand(name, value).is_acceptable == acceptable

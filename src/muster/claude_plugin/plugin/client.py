@@ -6,8 +6,10 @@ even `os`. Without a server it judges a tool call itself, by `muster.permissions
 every other event that must be recorded, takes the slow path: `python -m muster claude-hook EVENT`.
 That process stays as the daemon of its session, which answers like a server from then on.
 
-The policy hook (PreToolUse) fails closed: every error is exit code 2 with a reason. The others only
-observe, and never block: every error is exit code 0 without output.
+The policy hook (PreToolUse) fails closed: every error is a denial with a reason, as JSON. Exit code
+2 denies too, but Claude Code would show the command line of the hook before the reason; so that is
+only for a denial that cannot be printed. The other hooks observe, and never block: every error is
+exit code 0 without output.
 """
 
 import posix
@@ -66,14 +68,30 @@ class Vanished(Trouble):
 def main() -> "NoReturn":
     """Answer one hook, and exit at once: the interpreter's normal shutdown costs time too."""
     event = sys.argv[1] if len(sys.argv) > 1 else POLICY
+    fails_with = DENY if event == POLICY else 0
+    try:
+        _write(1, told(event))
+    except BaseException:  # fail closed: half an answer is none
+        posix._exit(fails_with)  # pyright: ignore[reportPrivateUsage]
+    posix._exit(0)  # pyright: ignore[reportPrivateUsage]
+
+
+def told(event: str) -> bytes:
+    """The text that the hook prints."""
     try:
         code, text = answer(event, _read(0))
-        _write(2 if code else 1, text)
-    except BaseException as failed:  # fail closed
-        code = DENY if event == POLICY else 0
-        if code:
-            _write(2, denial(str(failed)).encode("utf-8", "backslashreplace"))
-    posix._exit(code)  # pyright: ignore[reportPrivateUsage]
+        why = text.decode("utf-8", "replace") if code else ""
+    except BaseException as failed:
+        text, why = b"", denial(str(failed)) if event == POLICY else ""
+    return _decision(why.rstrip("\n")) if why else text
+
+
+def _decision(why: str) -> bytes:
+    """A denial as Claude Code takes it."""
+    return (
+        b'{"hookSpecificOutput":{"hookEventName":"%s","permissionDecision":"deny",'
+        b'"permissionDecisionReason":%s}}' % (POLICY.encode(), _quoted(why))
+    )
 
 
 def denial(why: str) -> str:
@@ -82,7 +100,7 @@ def denial(why: str) -> str:
 
 
 def answer(event: str, data: bytes) -> "tuple[int, bytes]":
-    """The exit code, and the text for stdout (0) or stderr (2)."""
+    """0 and the text to print, or 2 and the reason of a denial."""
     given = posix.environ.get
     project = given(b"CLAUDE_PROJECT_DIR") or posix.getcwdb()
     home = given(b"MUSTER_HOME") or project + b"/.muster"

@@ -95,7 +95,10 @@ def _content(path: Path) -> bytes:
 def _image(path: Path) -> bytes:
     content = _content(path)
     if media_type_of(path.name, content) not in IMAGE_TYPES:
-        why = "must be a PNG, JPEG, GIF or WebP image, by its content and its name"
+        why = (
+            "must be a whole PNG, JPEG, GIF or WebP image, by its content and its name, of up to"
+            f" {limits.IMAGE_SIDE_MAX} pixels a side. Use --file for any other file"
+        )
         raise Invalid(what=f"the file {str(path)!r}", why=why)
     if len(content) > limits.IMAGE_BYTES_MAX:
         why = f"is an image of over {limits.IMAGE_BYTES_MAX} bytes. Make it smaller, or use --file"

@@ -1,4 +1,4 @@
-"""`muster agent-state-machine`, `muster ask`, `muster conversation-log`: delegation in a folder.
+"""`muster agent-state-machine` and `muster ask`: delegation in a folder.
 
 No server is needed: a session's folder has its own log. A command that runs agents opens the log
 and serves it over HTTP until it is done (`served.py`); other commands are clients of that process,
@@ -6,12 +6,10 @@ as with `muster up`. A command that runs no agents opens the log only for its ow
 """
 
 import asyncio
-import json
-import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import click
 import msgspec
@@ -25,10 +23,9 @@ from muster.cli.delegate.places import (
     home_around,
     nesting_here,
     place_of,
-    root_of,
     settings_of,
 )
-from muster.cli.delegate.served import carry_out, client_of, is_served
+from muster.cli.delegate.served import Show, carry_out, is_served
 from muster.cli.delegate.session_text import session_lines
 from muster.cli.options import home_option, json_option
 from muster.cli.render import clean
@@ -41,16 +38,17 @@ from muster.delegation.policy import policy_of
 from muster.delegation.session_log import LogProvider
 from muster.delegation.team_session import forget_lost, team_session
 from muster.delegation.visiting import OnDemandLogProvider, earlier_choices, visited
-from muster.errors import Ambiguous, DelegationOpen, Invalid, NotRunning
+from muster.errors import Ambiguous, DelegationOpen, NotRunning
 from muster.machines import events as e
-from muster.machines.commands import LogConversation
 from muster.machines.events import Event
-from muster.machines.ids import MUSTER, person
+from muster.machines.ids import person
 from muster.machines.state import MAIN, QUEUE, Delegation
 from muster.machines.vocabulary import DelegationMode, Machine
 from muster.routing.agent_files import Warned
 from muster.team import Muster
 from muster.views.conversations import ConversationView, head_of, step_line, step_of
+
+T = TypeVar("T")
 
 FAILED: Final = 1
 """The exit code of a request that failed."""
@@ -116,7 +114,7 @@ def agent_state_machine(
     open in this folder or creates a new one, and `end` closes the one that was started last.
     """
     if names:
-        _serve_queue(root_of(path), home, names, until_empty)
+        _serve_queue(place_of(path, home), home, names, until_empty)
     elif act == "end":
         _end(path, home)
     else:
@@ -239,9 +237,8 @@ def _end(path: Path | None, home: Path) -> None:
     _check(log_provider)
 
 
-def _serve_queue(root: Path, home: Path, names: tuple[str, ...], until_empty: bool) -> None:
+def _serve_queue(place: Place, home: Path, names: tuple[str, ...], until_empty: bool) -> None:
     wanted = () if "*" in names else names
-    home = home_around(root, home)
 
     async def here(muster: Muster) -> int:
         return await muster.requests.queue.carry_out(wanted, until_empty=until_empty)
@@ -249,15 +246,8 @@ def _serve_queue(root: Path, home: Path, names: tuple[str, ...], until_empty: bo
     def there(client: Client) -> int:
         return client.ask(delegation.run_queue(wanted, until_empty=until_empty)).conversations
 
-    done = carry_out(
-        root,
-        settings_of(root, home),
-        home=home,
-        here=here,
-        there=there,
-        show=_Display().show,
-        is_repeatable=True,  # a message is claimed once, whoever runs the queue
-    )
+    # A message is claimed once, whoever runs the queue.
+    done = _carried_out(place, home, here, there, _Display().show, is_repeatable=True)
     click.echo(f"{done} conversation{'' if done == 1 else 's'} carried out.")
 
 
@@ -321,14 +311,35 @@ def _ask(
         display.finish(view)
         return view
 
-    if place.team_home is not None:  # a team's log is served by `muster up`, which runs agents
+    return _carried_out(place, home, here, there, display.show)
+
+
+def _carried_out(
+    place: Place,
+    home: Path,
+    here: Callable[[Muster], Awaitable[T]],
+    there: Callable[[Client], T],
+    show: Show,
+    *,
+    is_repeatable: bool = False,
+) -> T:
+    """Run an action where the session's agents run: in the team's server, or in a process that
+    serves the session's own log."""
+    if place.team_home is not None:
         raise NotRunning(home=place.team_home)
     if place.server is not None and place.server != place.root / session_folder.HOME_FOLDER:
         with server(place.server) as client:
             return there(client)
     home = home_around(place.root, home)
-    settings = settings_of(place.root, home)
-    return carry_out(place.root, settings, home=home, here=here, there=there, show=display.show)
+    return carry_out(
+        place.root,
+        settings_of(place.root, home),
+        home=home,
+        here=here,
+        there=there,
+        show=show,
+        is_repeatable=is_repeatable,
+    )
 
 
 class _Display:
@@ -380,53 +391,3 @@ class _Display:
         for file in view.files:
             where = " (outside of the outputs)" if file.outside and not file.named else ""
             click.echo(f"  {file.change} {clean(file.path)}, {file.size} bytes{where}")
-
-
-# ── entries of other programs ─────────────────────────────────────────────────────────────────────
-
-
-class _Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """The JSON on standard input of `muster conversation-log`."""
-
-    session_path: str = ""
-    """The session's folder; the open session of this folder without it."""
-
-    conversation_data: dict[str, object] = {}
-    conversation_id: str = ""
-    """Names a conversation whose fields are given without the two above."""
-
-
-@click.command(name="conversation-log")
-@home_option
-def conversation_log(home: Path) -> None:
-    """Add a line of JSON from standard input to messages.jsonl.
-
-    The input is {"session_path": DIR, "conversation_data": {...}}; the data has a conversation_id.
-    Data that stand alone, {"conversation_id": ...}, are for the session that is open in this
-    folder.
-    """
-    given = sys.stdin.buffer.read()
-    try:
-        entry = msgspec.json.decode(given, type=_Entry)
-        data = entry.conversation_data
-        if entry.conversation_id and not data:
-            data = msgspec.json.decode(given, type=dict[str, object])
-    except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
-        raise Invalid(what="The entry", why=f"is not valid: {wrong}") from None
-    if not isinstance(data.get("conversation_id"), str):
-        raise Invalid(what="The entry", why="has no conversation_id in its conversation_data")
-    root = root_of(Path(entry.session_path) if entry.session_path else None)
-    line = json.dumps(data, ensure_ascii=False)
-    if is_served(own := root / session_folder.HOME_FOLDER):
-        with client_of(own) as client:
-            client.ask(delegation.log_line(line))
-    else:
-        log_provider, _ = visited(root, settings_of(root, home))
-        asyncio.run(_log(log_provider, line))
-        _check(log_provider)
-    click.echo(f"Logged {clean(str(data['conversation_id']))}.")
-
-
-async def _log(log_provider: OnDemandLogProvider, line: str) -> None:
-    async with log_provider.access() as session_log:
-        await session_log.send(LogConversation(entry=line), actor=MUSTER)

@@ -16,18 +16,11 @@ from muster.delegation.assignments import DEPTH_VARIABLE
 from muster.delegation.conversations import BY_PERSON, Nesting
 from muster.delegation.team_session import team_session
 from muster.errors import NoDelegation
+from muster.home.lock import LOG_FILE
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings
 
 DEPTH_DIGITS_MAX: Final = 6
 """A longer number is none that muster has set."""
-
-
-def root_of(path: Path | None) -> Path:
-    """The folder of the given session, or of the last one; it must have a log."""
-    root = path.absolute() if path is not None else sessions.last()
-    if root is None or not session_folder.has_session(root):
-        raise NoDelegation()
-    return root
 
 
 class Place(NamedTuple):
@@ -52,12 +45,24 @@ def place_of(path: Path | None, home: Path) -> Place:
     if root is not None and session_folder.has_session(root):
         own = root / session_folder.HOME_FOLDER
         return Place(root, own if is_served(own) else None)
-    if is_served(home):
-        return Place(root or home, home)
+    home = home if path is None else home_around(path, home)
     of_team = team_session(home)
-    if of_team is None or root not in (None, of_team):
+    served = is_served(home)
+    if served and path is None:
+        return Place(of_team or home, home)
+    if of_team is None or (root is not None and root.resolve() != of_team.resolve()):
         raise NoDelegation()
-    return Place(of_team, team_home=home)
+    return Place(of_team, home) if served else Place(of_team, team_home=home)
+
+
+def logs_of(path: Path | None, home: Path) -> list[Path]:
+    """The logs that may have a conversation of this folder: the session's own, then the team's."""
+    if path is None and _is_home_named():
+        return [home / LOG_FILE]
+    root = path.absolute() if path is not None else sessions.last()
+    own = [root / session_folder.HOME_FOLDER] if root and session_folder.has_session(root) else []
+    team = home if path is None else home_around(path, home)
+    return [each / LOG_FILE for each in (*own, team)]
 
 
 def home_around(root: Path, home: Path) -> Path:
@@ -65,12 +70,17 @@ def home_around(root: Path, home: Path) -> Path:
 
     A session may be used from any folder; its agents are run as its own project says.
     """
-    context = click.get_current_context()
-    sources = [each.get_parameter_source("home") for each in (context, context.find_root())]
-    if any(source not in (None, ParameterSource.DEFAULT) for source in sources):
+    if _is_home_named():
         return home
     near = (parent / session_folder.HOME_FOLDER for parent in root.absolute().parents)
     return next((each for each in near if (each / SETTINGS_FILE).exists()), home)
+
+
+def _is_home_named() -> bool:
+    """Whether the option or the variable of the home was given."""
+    context = click.get_current_context()
+    sources = [each.get_parameter_source("home") for each in (context, context.find_root())]
+    return any(source not in (None, ParameterSource.DEFAULT) for source in sources)
 
 
 def client_at(place: Place) -> Client:

@@ -1,8 +1,7 @@
 """`muster claude-hook EVENT`: answers a hook of Claude Code without a server.
 
 The hook's client (`plugin/client.py`) calls it, with the hook's JSON on standard input. A policy
-hook that fails denies (exit code 2, and the reason on stderr); any other prints nothing and exits
-with 0.
+hook that fails denies, with the reason; any other prints nothing. The exit code is 0.
 
 In a state machine session, the process stays in the background as the daemon that answers the next
 hooks (`claude_plugin/hooks/daemon.py`).
@@ -23,8 +22,8 @@ from typing import Final
 import click
 import msgspec
 
-from muster.claude_plugin.hooks.answers import answer_safely, failed
-from muster.claude_plugin.hooks.calls import HookAnswer, HookCall, began_here
+from muster.claude_plugin.hooks.answers import answer_safely, deny, failed
+from muster.claude_plugin.hooks.calls import DENIED, HookAnswer, HookCall, began_here
 from muster.claude_plugin.hooks.daemon import home_to_serve, serve_session
 from muster.claude_plugin.hooks.desk import HookDesk
 from muster.cli.keeping import let_go_of_output
@@ -67,11 +66,12 @@ def claude_hook(ctx: click.Context, home: Path | None, event: str) -> None:
     )
     team_home = _home(ctx, home, project)
     answer = _answer(call, team_home)
-    click.echo(answer.text, nl=False, err=answer.code != 0)
+    if answer.code == DENIED:
+        answer = deny(answer.text.rstrip("\n"))
+    click.echo(answer.text, nl=False)
     own = home_to_serve(call, team_home)
     if own is not None:
         _leave_daemon(own, team_home, call.pid)
-    ctx.exit(answer.code)
 
 
 def _leave_daemon(own: Path, home: Path, pid: int) -> None:

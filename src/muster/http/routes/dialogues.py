@@ -18,6 +18,7 @@ import msgspec
 from muster.delegation.folder.workspace import outputs_of
 from muster.errors import Forbidden, NotFound
 from muster.http.routing import EVERYBODY, ApiCall, route
+from muster.images import image_type_of
 from muster.machines.events import Event
 from muster.machines.ids import ConversationId
 from muster.machines.vocabulary import FileChange
@@ -35,14 +36,6 @@ TEXT_BYTES_MAX: Final = 64 * 1024
 
 PICTURE_BYTES_MAX: Final = 1024 * 1024
 """The largest picture that is shown."""
-
-_PICTURES: Final = {
-    b"\x89PNG\r\n\x1a\n": "image/png",
-    b"\xff\xd8\xff": "image/jpeg",
-    b"GIF87a": "image/gif",
-    b"GIF89a": "image/gif",
-}
-"""The magic bytes of image formats that cannot contain scripts."""
 
 
 # ── the dialogue ──────────────────────────────────────────────────────────────────────────────────
@@ -134,8 +127,8 @@ def _look(folder: Path, file: FileView) -> LookView:
     whole = len(content) == size
     changed = size != file.size or (whole and sha256(content).hexdigest() != file.sha256)
     seen = LookView(path=file.path, kind="other", size=size, changed=changed)
-    kind = next((kind for start, kind in _PICTURES.items() if content.startswith(start)), None)
-    if kind is not None and whole:
+    kind = image_type_of(content) if whole else ""
+    if kind:
         picture = f"data:{kind};base64,{b64encode(content).decode()}"
         return msgspec.structs.replace(seen, kind="picture", picture=picture)
     text = _text(content[:TEXT_BYTES_MAX])

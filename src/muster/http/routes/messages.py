@@ -13,7 +13,7 @@ from muster.http.recording import record
 from muster.http.routing import ACTORS, EVERYBODY, OPERATOR, ApiCall, route
 from muster.http.types import Epoch, Query, Seq, StrictBody
 from muster.identity import waking
-from muster.machines.attachments import IMAGE_TYPES
+from muster.machines.attachments import IMAGE_TYPES, is_broken_image
 from muster.machines.commands import PostMessage, SendMessage, Speak
 from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId
 from muster.machines.vocabulary import AttachedFile, InterruptMode, Role
@@ -166,7 +166,10 @@ async def send_to(call: ApiCall, body: SendBody) -> Recorded:
 
 
 def _untaken(call: ApiCall, seat: SeatId, files: Sequence[AttachedFile]) -> str:
-    """The remark that an agent's program takes no images; empty where it does, or has none."""
+    """The remark that an agent's program does not see an image; empty where it does."""
+    broken = [each.name for each in files if is_broken_image(each)]
+    if broken:
+        return f"{', '.join(broken)}: no image that can be shown; it is sent as a file."
     agent = call.team.agents.get(seat)
     if agent is None or not any(each.media_type in IMAGE_TYPES for each in files):
         return ""

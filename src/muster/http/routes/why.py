@@ -1,4 +1,4 @@
-"""Why over HTTP: agents, channels, events and approvals, each event followed to its cause."""
+"""Why over HTTP: agents, channels, conversations, events and approvals."""
 
 from typing import Annotated
 
@@ -7,8 +7,9 @@ import msgspec
 from muster.errors import NotFound
 from muster.http.routing import EVERYBODY, ApiCall, route
 from muster.http.types import Query
-from muster.machines.ids import ChannelId
+from muster.machines.ids import ChannelId, ConversationId
 from muster.views import why
+from muster.views.content.why_conversation import of_conversation
 from muster.views.why import Explanation, ExplanationList, Reading, read_async, view_explanations
 
 
@@ -35,6 +36,12 @@ async def why_channel(call: ApiCall, channel: str) -> ExplanationList:
 async def why_approval(call: ApiCall, approval: str) -> ExplanationList:
     """How a request for approval came about, and how it was answered."""
     return await _explained(call, why.of_approval(approval))
+
+
+@route("GET", "/api/conversations/{conversation}/why", may=EVERYBODY)
+async def why_conversation(call: ApiCall, conversation: str) -> ExplanationList:
+    """How a conversation came to where it is: its steps, the newest first, back to its request."""
+    return await _explained(call, of_conversation(ConversationId(conversation)))
 
 
 @route("GET", "/api/why", may=EVERYBODY)

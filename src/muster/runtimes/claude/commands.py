@@ -7,12 +7,16 @@ whoever runs it: they are requests of its protocol.
 
 import re
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, get_args
+
+from muster.settings.agent_programs import PermissionMode
+from muster.settings.rules import is_name
 
 _COMMAND: Final = re.compile(r"/([a-zA-Z][\w:.-]*)(?:\s+(.*))?", re.DOTALL)
 
 MODEL: Final = "model"
 MODE: Final = "mode"
+MODES: Final = get_args(PermissionMode)
 _ALWAYS: Final = (MODEL, MODE, "compact", "clear")
 
 
@@ -26,6 +30,11 @@ class SlashCommand(NamedTuple):
     def is_setting(self) -> bool:
         """Whether it changes a setting of the session, and needs no work."""
         return self.name in (MODEL, MODE) and bool(self.argument)
+
+    @property
+    def is_acceptable(self) -> bool:
+        """Whether the setting has a value that the program may be asked for."""
+        return self.argument in MODES if self.name == MODE else is_name(self.argument)
 
 
 def slash_command(text: str, known: Sequence[str]) -> SlashCommand | None:

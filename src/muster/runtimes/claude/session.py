@@ -53,6 +53,7 @@ from muster.runtimes.process.session import ProcessSession
 from muster.runtimes.process.spawn import SpawnedProgram
 from muster.runtimes.prompted.session import NotUp
 from muster.settings.agents import AgentSettings
+from muster.settings.rules import NAME_CHARS_MAX
 
 log = logging.getLogger(__name__)
 
@@ -237,18 +238,21 @@ class ClaudeSession(ProcessSession):
         return done
 
     async def _set(self, command: SlashCommand, text: str) -> None:
-        """Change the model or the permission mode of the session, and say what came of it."""
+        """Change the model or the permission mode of the session, and say what came of it.
+
+        A value that is not accepted is an answer, too: no work has failed.
+        """
         value = command.argument
         setting = self._set_model if command.name == MODEL else self._set_mode
-        done = await setting(value)
+        done = command.is_acceptable and await setting(value)
         what = "model" if command.name == MODEL else "permission mode"
         said = (
             f"The {what} of this session is {value} now."
             if done
-            else (f"Claude Code does not accept {value!r} as its {what}.")
+            else f"Claude Code does not accept {value[:NAME_CHARS_MAX]!r} as its {what}."
         )
         await self._listener.on_report(PromptAccepted(how=Taken.STARTED, text=text))
-        await self._listener.on_report(Result(ok=done, text=said))
+        await self._listener.on_report(Result(ok=True, text=said))
 
     # ── stopping ──────────────────────────────────────────────────────────────────────────────────
 

@@ -1,1 +1,3 @@
-"""Views of the content of the log: searches, exports, the digest, and the work over a time."""
+"""Views of the content of the log: searches, exports, the digest, the work over a time, and
+how a conversation went.
+"""

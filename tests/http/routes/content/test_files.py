@@ -12,6 +12,7 @@ import pytest
 
 from muster.limits import FILE_BYTES_MAX
 from tests.live import Json, Scene, Server, a_scene, live
+from tests.test_images import png
 
 _contents = count(1)
 
@@ -109,6 +110,16 @@ def test_a_file_is_served_so_that_no_browser_runs_it(
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["content-security-policy"] == "sandbox; default-src 'none'"
     assert headers["content-disposition"].startswith("attachment; ")
+
+
+def test_a_broken_image_is_sent_as_a_file_and_the_sender_is_told(
+    scene: Scene, server: Server
+) -> None:
+    broken = upload(scene, server, png()[:8] + new_content(), "shot.png").json()
+    assert broken["mediaType"] == "application/octet-stream"
+    to = {"message": "look", "targetAgent": scene.named("dev")}
+    said = scene.post("/api/send", {**to, "files": [broken["digest"]]})
+    assert "shot.png: no image that can be shown; it is sent as a file." in said["effect"]
 
 
 def test_a_hostile_name_is_a_name_in_the_header(scene: Scene, server: Server) -> None:
