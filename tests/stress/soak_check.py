@@ -186,17 +186,12 @@ class Deliveries:
         self.left: dict[Place, int] = {}
         """The `seq` at which an agent last lost its place. It may not have had a turn since."""
 
-        self.taken: dict[Place, set[int]] = defaultdict(set)
-        """Deliveries with a turn that a person took away: they count as read, even if the answer
-        that had them got lost at that moment."""
-
         self.messages: dict[ChannelId, list[int]] = defaultdict(list)
         self.notices: set[int] = set()
         """Notices of muster: they are handed over with the next turn, and ask for none."""
 
         self._speakers: dict[int, SeatId | None] = {}
         self._marks: dict[Place, int] = {}
-        self._granted: dict[Place, int] = {}
         for event in log:
             self._read(event)
 
@@ -216,19 +211,8 @@ class Deliveries:
                 self._marks[place] = upto
             case e.MemberLeft(channel=channel, seat=seat):
                 self.left[seat, channel] = event.seq
-            case (
-                e.StateTransition(machine=Machine.TURNS, seat=int() as seat, channel=str()) as fact
-            ):
-                self._move(event.seq, (SeatId(seat), ChannelId(fact.channel or "")), fact)
             case _:
                 pass
-
-    def _move(self, seq: int, place: Place, fact: e.StateTransition) -> None:
-        if is_grant(fact):
-            self._granted[place] = seq
-        elif fact.trigger == "human_override" and fact.source != TurnState.QUEUED:
-            granted = self._granted.get(place, 0)
-            self.taken[place] |= {each.seq for each in self.by_place[place] if each.seq > granted}
 
     def _say(self, seq: int, channel: ChannelId, seat: SeatId | None) -> None:
         self.messages[channel].append(seq)
@@ -282,6 +266,5 @@ def _check_place(
     verdict.figures["told again"] += sum(len(batch["again"]) for batch in batches)
     for delivery in lost:
         unseen = set(delivery.messages) - again
-        excused = delivery.seq in deliveries.taken[place]
-        if unseen and not excused and delivery.seq > deliveries.left.get(place, 0):
+        if unseen and delivery.seq > deliveries.left.get(place, 0):
             verdict.wrong.append(f"{name} never saw {sorted(unseen)[:5]}, handed at {delivery.seq}")

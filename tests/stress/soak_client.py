@@ -18,7 +18,7 @@ from typing import TypeVar
 from muster import Client
 from muster.client import Turn
 from muster.client.requests import ApiRequest
-from muster.errors import Unavailable
+from muster.errors import Unauthenticated, Unavailable
 from muster.views.answers import Recorded
 from muster.views.answers.messages import Next
 from tests.stress.soak_agent import Journal, Json, pause
@@ -62,18 +62,18 @@ def live(part: Json) -> None:
     """Take turns until the agent is retired, or killed."""
     chance, quiet = random.Random(part["seed"]), Path(part["quiet"])
     with JournalingClient(part) as client:
-        wait_for_server(client)
+        wait_for_server(client, Path(part["retired"]))
         for turn in client.turns(part["name"], join=part["channels"]):
             take(turn, chance, quiet)
 
 
-def wait_for_server(client: Client) -> None:
+def wait_for_server(client: Client, retired: Path) -> None:
     """Begin when muster is up: an agent whose server was never there says so and ends."""
-    while True:
+    while not retired.exists():
         try:
             client.agents()
             return
-        except Unavailable:
+        except (Unavailable, Unauthenticated):  # the latter only while it is being retired
             pause(0.1)
 
 

@@ -621,6 +621,9 @@ class HeldTurn(Record, frozen=True, kw_only=True):
     """Whether the holder's program has accepted the prompt that announced the turn."""
 
     posted: bool = False
+    answered: int = 0
+    """The seq up to which the holder was handed messages when it last posted."""
+
     silent_at: datetime | None = None
     """The time at which silence after a post ends the turn, where the channel detects that."""
 

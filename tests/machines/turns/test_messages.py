@@ -125,6 +125,20 @@ def test_a_timeout_leaves_messages_unread_unless_the_agent_spoke() -> None:
     assert scene.channel().read == {dev: upto}
 
 
+def test_what_is_handed_over_after_the_last_post_comes_again_after_a_timeout() -> None:
+    scene = trio()
+    pm = scene.seat("pm")
+    scene.posts("one")
+    upto = scene.channel().last_message
+    scene.handed("pm")
+    scene.says("pm")
+    scene.posts("two")
+    scene.handed("pm")  # and the answer is lost, with the agent
+    scene.later(60)
+    assert scene.holder() == "dev"
+    assert scene.channel().read == {pm: upto}
+
+
 def test_the_length_of_a_message_is_limited_in_bytes() -> None:
     scene = trio()
     scene.posts("x" * (1024 * 1024))

@@ -34,6 +34,7 @@ def program(*, unasked: bool = False) -> Scene:
     scene = programs("pm", unasked=unasked)
     scene.posts("Count to a million")
     scene.handed("pm")
+    scene.told("pm")
     return scene
 
 
@@ -67,6 +68,15 @@ def test_a_new_message_lets_the_agent_speak_again_and_is_all_that_it_is_handed()
     assert scene.channel().read[scene.seat("pm")] == handed
     assert ("pm", QUEUED, ACTIVE, "turn_granted") in moves(scene.posts("Only to ten"))
     assert scene.channel().stopped == {}
+
+
+def test_messages_whose_answer_may_be_lost_come_again_with_the_next_turn() -> None:
+    scene = lone()
+    scene.posts("Count to a million")
+    scene.handed("pm")
+    take(scene, "pm")
+    assert rests(scene)
+    assert scene.channel().read.get(scene.seat("pm"), 0) == 0
 
 
 def test_a_person_s_choice_lets_the_agent_speak_again() -> None:

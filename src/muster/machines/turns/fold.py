@@ -290,18 +290,21 @@ def _waiting(channel: Channel, event: Event, fact: e.StateTransition) -> Channel
 
 
 def _vacant(channel: Channel, event: Event, fact: e.StateTransition) -> Channel:
-    """A post or an orderly end marks delivered messages as read; a timeout does not.
+    """A post or an orderly end marks the messages before it as read; a timeout marks none.
 
-    So does a person who takes the turn away, and all that gave the agent this turn, or was to reach
-    it there, gives it no other one. What it was not handed of that comes with its next turn.
+    Messages that were handed over after the last post may be lost with the answer that had them, so
+    they come again with the next turn. The same holds where a person takes the turn away, unless
+    the program is known to have them; but nothing of this turn gives the agent another one.
     """
     turn, idle = channel.turn, fact.target == IDLE
     assert turn is not None
     read, stopped = channel.read, channel.stopped
-    delivered, is_taken = channel.delivered.get(turn.holder, 0), _is_taken_away(turn, fact)
-    if delivered and (turn.posted or is_taken or fact.trigger == TURN_COMPLETE):
-        read = put(read, turn.holder, delivered)
-    if is_taken:
+    delivered, is_stopped = channel.delivered.get(turn.holder, 0), _is_taken_away(turn, fact)
+    is_heard = fact.trigger == TURN_COMPLETE or (is_stopped and turn.taken)
+    answered = delivered if is_heard else turn.answered
+    if answered:
+        read = put(read, turn.holder, answered)
+    if is_stopped:
         stopped = put(stopped, turn.holder, max(delivered, turn.granted, turn.told))
     silent = 0 if idle or turn.posted else channel.silent_turns + 1
     # A turn that a client passed for its agent, unasked, is none of the conversation.

@@ -106,7 +106,8 @@ def agent_message(team: Team, event: Event, fact: e.AgentMessage) -> Team:
     silent_at = None
     if channel.config.auto_detect_turn_end:
         silent_at = event.ts + seconds(channel.config.auto_detect_silence_seconds)
-    turn = replace(turn, posted=True, until=until, silent_at=silent_at)
+    handed = channel.delivered.get(fact.seat, 0)
+    turn = replace(turn, posted=True, answered=handed, until=until, silent_at=silent_at)
     phrase, since = channel.config.stop_phrase, channel.since_message
     if phrase and any(phrase in block.text for block in fact.content):
         since = replace(since, stopped=True)
