@@ -5,12 +5,12 @@ import msgspec
 from muster.attachments import AttachmentFolder
 from muster.delegation.requests import Requests
 from muster.durations import Durations
-from muster.engine.detected import DetectPrograms, KeptConversations
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.feed import Feed
 from muster.engine.partials import Partials
 from muster.engine.ports import Clock, Ids
 from muster.engine.presence import Presence
+from muster.engine.programs import DetectPrograms, KeptConversations
 from muster.inbox.inbox import Inbox
 from muster.machines.identity.palette import PALETTE
 from muster.machines.ids import GRID_SEATS

@@ -32,7 +32,7 @@ REQUESTS_MAX = 10_000
 
 
 class Crowd(NamedTuple):
-    """What came of a run."""
+    """The result of a run."""
 
     agents: int
     kills: int

@@ -158,7 +158,7 @@ ROOMS: dict[str, Room] = {
         (
             *CORE,
             "muster.confine",
-            "muster.engine.detected",
+            "muster.engine.programs",
             "muster.engine.fitting",
             "muster.engine.importing",
             "muster.engine.ports",

@@ -147,7 +147,7 @@ class FirefoxPage:
 
     @property
     def errors(self) -> list[str]:
-        """What went wrong in the page."""
+        """Errors of the page."""
         entries = [each["params"] for each in self._bidi.heard if each.get("params")]
         return [str(each.get("text")) for each in entries if each.get("level") == "error"]
 

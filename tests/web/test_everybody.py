@@ -43,7 +43,7 @@ def found_by_axe(page: Page) -> list[str]:
 
 
 def looked_at(page: Page, what: str) -> list[str]:
-    """What axe finds wrong, in each look."""
+    """The violations that axe finds, in each look."""
     wrong: list[str] = []
     for scheme, size in LOOKS:
         page.emulate_media(color_scheme=scheme)
@@ -57,7 +57,7 @@ def looked_at(page: Page, what: str) -> list[str]:
 
 
 def dialogs(page: Page) -> dict[str, Callable[[], object]]:
-    """What opens each dialog and menu, by the view that it is in."""
+    """The buttons that open each dialog and menu, by view."""
     card = page.locator("agent-card").first
     return {
         "#/ help": lambda: page.keyboard.press("?"),

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from muster.engine.detected import ProgramControl
+from muster.engine.programs import ProgramControl
 from muster.machines.ids import SessionId
 from muster.machines.kernel.clock import ClockJump
 from muster.machines.state import Agent

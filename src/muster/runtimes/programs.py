@@ -10,7 +10,7 @@ from pathlib import Path
 from shutil import which
 from typing import Final
 
-from muster.engine.detected import DetectedProgram
+from muster.engine.programs import DetectedProgram
 from muster.errors import MissingExtra, MusterError
 from muster.limits import VERSION_CHARS_MAX, VERSION_SECONDS
 from muster.runtimes.acp.presets import PRESETS

@@ -14,10 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from muster.engine import ports
-from muster.engine.detected import ProgramInForce
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.partials import Partials
 from muster.engine.ports import Exit, Launch, Leftover
+from muster.engine.programs import ProgramInForce
 from muster.engine.retrying import retry_pause
 from muster.errors import Broken, Closed, Invalid, Refused, StoreFailed, Unavailable
 from muster.limits import KILL_SECONDS

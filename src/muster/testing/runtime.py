@@ -8,7 +8,6 @@ from typing import Self, TypeVar
 
 import msgspec
 
-from muster.engine.detected import ProgramInForce
 from muster.engine.ports import (
     Exit,
     Launch,
@@ -22,6 +21,7 @@ from muster.engine.ports import (
     SessionListener,
     SessionReport,
 )
+from muster.engine.programs import ProgramInForce
 from muster.errors import Unavailable
 from muster.machines.ids import SeatId, SessionId
 from muster.machines.state import Agent

@@ -154,7 +154,7 @@ def test_a_lock_that_is_removed_under_muster_is_taken_again(
 def test_a_link_to_the_file_of_another_agent_pauses_only_the_agent_with_the_link(
     tmp_path: Path, order: tuple[SeatId, ...]
 ) -> None:
-    """It kept the whole team from starting; nor may it take the file away from its agent."""
+    """A state file like this kept the whole team from starting; nor may it take the file away."""
     paths = {ADA: tmp_path / "ada.json", BOB: tmp_path / "bob.json"}
     paths[BOB].symlink_to("ada.json")
     named, home, clock = {seat: paths[seat] for seat in order}, tmp_path / "home", SystemClock()
@@ -244,7 +244,7 @@ def test_a_file_in_the_home_may_be_named_by_any_name_of_the_home(tmp_path: Path)
 def test_in_a_folder_that_cannot_be_written_the_file_itself_is_locked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody can replace it there, so that its lock stays with it."""
+    """In such a folder nobody can replace the file, so that its lock stays with it."""
 
     def refuse(path: Path, *, label: str) -> FileLock:
         raise PermissionError(errno.EACCES, label, str(path))

@@ -164,7 +164,7 @@ class _Hooks:
         """Connections that were answered already, with their projects."""
 
         self.secret = os.urandom(16).hex()
-        """What a hook must know that connects to the port."""
+        """The data that a hook needs to connect to the port."""
 
     async def handle_confined(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter

@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 
 import click
 
-from muster.engine.detected import DetectedProgram
+from muster.engine.programs import DetectedProgram
 from muster.errors import Invalid
 from muster.machines.ids import name_key
 from muster.settings.agents import AGENT_RULES, AGENTS, is_text

@@ -132,7 +132,7 @@ class StateFileLink(LinkedFile[DisplacedFile]):
 
         self._corrections: deque[float] = deque()
         self._holder = "" if home is None else f"agent {self.agent.id!r} of the team in {home}"
-        """What others are told of the holder of the lock; without a home the caller locks."""
+        """The holder of the lock, for others to read; without a home the caller locks."""
 
         self._lock: FileLock | None = None
         self._is_recovered = False

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from muster.engine.detected import KeptConversation
+from muster.engine.programs import KeptConversation
 from muster.machines.ids import SessionId
 from muster.machines.state import Agent
 from muster.regular_files import read_start

@@ -10,7 +10,6 @@ from typing import cast
 from claude_agent_sdk import ClaudeSDKClient, ClaudeSDKError, Message, PermissionMode
 from msgspec.structs import replace
 
-from muster.engine.detected import ProgramInForce
 from muster.engine.ports import (
     Exit,
     PromptAccepted,
@@ -20,6 +19,7 @@ from muster.engine.ports import (
     SessionReport,
     Working,
 )
+from muster.engine.programs import ProgramInForce
 from muster.engine.tasks import TaskOwner
 from muster.limits import (
     AGENT_CONNECT_SECONDS,

@@ -10,16 +10,16 @@ from abc import ABC, abstractmethod
 
 from msgspec.structs import replace
 
-from muster.engine.detected import ProgramInForce
-from muster.engine.ports import Exit, Runtime
+from muster.engine.ports import Exit
 from muster.engine.tasks import TaskOwner
 from muster.limits import DRAIN_SECONDS
+from muster.runtimes.fixed_program import FixedProgram
 from muster.runtimes.process.group import KILLED, ProcessGroup, StopSteps
 from muster.runtimes.process.limited import AppliedLimits
 from muster.runtimes.process.spawn import SpawnedProgram
 
 
-class ProcessSession(ABC):
+class ProcessSession(FixedProgram, ABC):
     """A running program in a process group of its own."""
 
     def __init__(
@@ -50,29 +50,6 @@ class ProcessSession(ABC):
     def limits(self) -> tuple[str, ...]:
         """How each limit of the session holds, in words."""
         return () if self._limits is None else self._limits.held
-
-    # ── what a session can be asked ───────────────────────────────────────────────────────────────
-
-    async def withdraw_prompt(self, text: str) -> bool:
-        """A prompt that was sent cannot be taken back."""
-        return False
-
-    async def adopt(self, runtime: Runtime) -> bool:
-        """This kind of program keeps the settings that it was started with."""
-        return False
-
-    @property
-    def program(self) -> ProgramInForce | None:
-        """Nothing: what this kind of program works with does not change while it runs."""
-        return None
-
-    async def choose(self, *, model: str | None, mode: str | None) -> None:
-        """This kind of program keeps the model and the mode that it was started with."""
-        return
-
-    def is_command(self, text: str) -> bool:
-        """A prompt is never a command to this kind of program."""
-        return False
 
     async def wait(self) -> Exit:
         """Return when the program has exited, its output is reported and its group is gone."""

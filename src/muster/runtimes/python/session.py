@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from muster.engine.detected import ProgramInForce
-from muster.engine.ports import Exit, Output, PromptImage, Result, Runtime, TurnDone
+from muster.engine.ports import Exit, Output, PromptImage, Result, TurnDone
 from muster.engine.tasks import TaskOwner
 from muster.limits import EXIT_REASON_CHARS_MAX
 from muster.machines.vocabulary import Outcome, Urgency
 from muster.runtimes.excerpts import excerpt
+from muster.runtimes.fixed_program import FixedProgram
 from muster.runtimes.process.group import KILLED, STOPPED
 from muster.runtimes.process.listener import SerialListener
 from muster.runtimes.process.pipes import STDERR
@@ -29,7 +29,7 @@ STUCK = (
 )
 
 
-class PythonSession:
+class PythonSession(FixedProgram):
     """A running coroutine, in a thread of its own."""
 
     pid: int | None = None
@@ -87,26 +87,6 @@ class PythonSession:
             await self._end(STOPPED)
         elif self._worker.is_idle:
             self._finish(Exit(outcome=Outcome.COMPLETED))
-
-    async def withdraw_prompt(self, text: str) -> bool:
-        """A prompt that was sent cannot be taken back."""
-        return False
-
-    async def adopt(self, runtime: Runtime) -> bool:
-        """A coroutine keeps the settings that it was started with."""
-        return False
-
-    @property
-    def program(self) -> ProgramInForce | None:
-        """Nothing: what this kind of program works with does not change while it runs."""
-        return None
-
-    async def choose(self, *, model: str | None, mode: str | None) -> None:
-        """This kind of program keeps the model and the mode that it was started with."""
-
-    def is_command(self, text: str) -> bool:
-        """A prompt is never a command to this kind of program."""
-        return False
 
     async def interrupt(self) -> None:
         """Cancel its work, and return when it has ended; one that does not end is abandoned."""

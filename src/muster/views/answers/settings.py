@@ -24,7 +24,7 @@ class ProgramChoice(View, frozen=True, kw_only=True):
 
     mode: str | None
     running_model: str | None = None
-    """What the running session works with, if it differs: a `/model` lasts for its session."""
+    """The model of the running session, if it differs: a `/model` lasts for its session."""
 
     running_mode: str | None = None
     modes: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from muster import limits
-from muster.engine.detected import KeptConversation
+from muster.engine.programs import KeptConversation
 from muster.machines.events import SessionEnd, SessionStart
 from muster.machines.ids import SessionId
 from muster.machines.state import Agent, Team
