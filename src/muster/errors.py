@@ -123,7 +123,7 @@ class ConnectsByItself(Refused):
 
 
 class Retired(Refused):
-    """{name!r} is retired. `muster agent restore` brings it back."""
+    """{name!r} is retired. {way_back} brings it back."""
 
 
 class CannotRetire(Refused):

@@ -62,7 +62,11 @@ WAKE_LINE_CHARS_MAX: Final = 200
 
 YEAR_FIRST: Final = 1970
 YEAR_LAST: Final = 8999
-"""The years of a time in a document or a marker: sums and differences of them never overflow."""
+"""The years of a time in a document: sums and differences of them never overflow."""
+
+CLOCKS_APART_SECONDS: Final = 86_400.0
+"""How far the clock of another machine may be ahead. A later act is refused, because no act of a
+person here could overrule it; a day forgives a local time without its zone."""
 
 UNREAD_MAX: Final = 1000
 """Unread messages are counted up to here; a larger number would tell a reader no more."""

@@ -78,7 +78,7 @@ WORDS = (
     *("&" * 300, "x" * 501, "x" * 300_000, "[AGENT_STATUS] {}", "\U0001f600" * 64, "null", "alive"),
 )
 TIMES = (
-    *("2026-02-16T00:00:00.000Z", "2026-02-16T00:00:00", "0001-01-01T00:00:00Z", "yesterday"),
+    *("2025-12-16T00:00:00.000Z", "2025-12-16T00:00:00", "0001-01-01T00:00:00Z", "yesterday"),
     *("9999-12-31T23:59:59+14:00", "1969-12-31T23:59:59Z", "2026-02-16", "2026-02-30T00:00:00Z"),
 )
 OTHERS: tuple[Json, ...] = (
@@ -107,7 +107,7 @@ def profile(chance: random.Random, hostile: int) -> Json:
         "gender": "woman",
         "individuationArtifact": "a soul",
         "faceVariant": {"eyes": "standard", "mouth": "gentle"},
-        "createdAt": "2026-02-16T00:00:00.000Z",
+        "createdAt": "2025-12-16T00:00:00.000Z",
     }
     for field in chance.sample(sorted(good), hostile):
         good[field] = anything(chance)

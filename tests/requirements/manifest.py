@@ -2732,9 +2732,36 @@ TALKING_TO_EACH = (
             "machines/identity/test_renaming.py": [
                 "test_the_running_program_keeps_its_name_until_it_sleeps",
                 "test_the_lead_is_told_of_the_new_name_by_muster",
+                "test_an_agent_answers_to_every_name_that_its_lead_was_told_until_it_sleeps",
             ],
             "mirrors/inbox_file/test_files.py": [
                 "test_an_agent_that_is_renamed_while_it_runs_keeps_its_inbox_until_it_sleeps",
+            ],
+        },
+    ),
+    Promise(
+        "An agent cannot make itself older, and so win a merge.",
+        {
+            "machines/identity/test_bounds.py": [
+                "test_the_age_of_an_agent_is_what_muster_recorded_and_not_what_the_agent_wrote",
+            ],
+        },
+    ),
+    Promise(
+        "An import ends nothing: an agent that the settings name keeps that name.",
+        {
+            "machines/teams/test_acts_of_people.py": [
+                "test_an_agent_with_a_table_keeps_the_name_of_the_table_and_takes_the_rest",
+                "test_an_agent_with_a_table_is_not_replaced_by_an_older_birth_in_its_seat",
+            ],
+        },
+    ),
+    Promise(
+        "A team can always be imported where it was exported.",
+        {
+            "machines/teams/test_own_export.py": [
+                "test_the_export_of_every_reachable_team_imports_there_"
+                "and_the_second_time_changes_nothing",
             ],
         },
     ),
@@ -2745,7 +2772,8 @@ TALKING_TO_EACH = (
                 "test_an_edited_soul_travels_whatever_its_first_letter",
                 "test_a_rename_travels_whatever_its_first_letter",
                 "test_an_export_from_before_a_rename_does_not_undo_it",
-                "test_who_knows_of_an_edit_overrules_it_though_the_clock_here_is_a_year_behind",
+                "test_who_knows_of_an_edit_overrules_it_though_the_clock_here_is_half_a_day_behind",
+                "test_an_act_of_the_future_is_refused_because_nothing_could_overrule_it",
             ],
             "acceptance/test_two_machines.py": [
                 "test_two_machines_agree_on_what_a_person_renamed_and_edited",

@@ -3,16 +3,15 @@
 A field that the store or a later merge cannot hold is refused here, before it becomes a fact.
 """
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
-
-from msgspec.structs import replace
 
 from muster import limits
 from muster.errors import Invalid
 from muster.machines.vocabulary import FaceVariant, Placeholder, Profile
 
 YEARS: Final = range(limits.YEAR_FIRST, limits.YEAR_LAST + 1)
+CLOCKS_APART: Final = timedelta(seconds=limits.CLOCKS_APART_SECONDS)
 
 
 def check_soul(what: str, soul: str) -> None:
@@ -37,20 +36,14 @@ def as_moment(moment: datetime | None, what: str) -> datetime | None:
     if moment.year not in YEARS:  # arithmetic with it could overflow
         why = f"is of the year {moment.year}; it must be {YEARS.start} to {YEARS.stop - 1}"
         raise Invalid(what=what, why=why)
-    return in_utc(moment)
-
-
-def in_utc(moment: datetime) -> datetime:
-    """A time in UTC. Logs of earlier versions have times without a zone, which count as UTC."""
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
-def check_profile(profile: Profile) -> Profile:
-    """A registration within its bounds, with its time in UTC."""
+def check_profile(profile: Profile) -> None:
+    """Refuse a registration with an oversized field."""
     check_soul("the soul", profile.individuation_artifact)
     looks = (profile.color, profile.color_name, profile.gender)
     check_looks("the registration", *looks, face=profile.face_variant)
-    return replace(profile, created_at=as_moment(profile.created_at, "createdAt"))
 
 
 def check_placeholder(place: Placeholder) -> None:

@@ -14,7 +14,8 @@ from typing import Final, TypeVar
 from muster import limits
 from muster.errors import Invalid, NameReserved, NameTaken
 from muster.machines.ids import MUSTER, SeatId, name_key
-from muster.machines.state import MAIN, QUEUE, Team
+from muster.machines.maps import drop
+from muster.machines.state import MAIN, QUEUE, Agent, Team
 
 _PLAIN = re.compile(r"[\w .-]+")  # letters and digits of any script, space, dot, hyphen, underscore
 _RESERVED = frozenset({name_key(MAIN), name_key(QUEUE), name_key(MUSTER), ".", ".."})
@@ -68,6 +69,16 @@ def seat_called(team: Team, name: str) -> SeatId | None:
     seat = team.names.get(key)
     has_it = seat is not None and name_key(team.agents[seat].id) == key
     return seat if has_it else None
+
+
+def without_names(names: Mapping[str, SeatId], agent: Agent) -> Mapping[str, SeatId]:
+    """The names of a team without those that an agent answers to."""
+    own = [name_key(agent.id)]
+    if agent.running_as:  # and the names since the one that its program knows
+        own = [key for key, seat in names.items() if seat == agent.seat]
+    for key in own:
+        names = drop(names, key)
+    return names
 
 
 def is_reserved(team: Team, name: str) -> bool:

@@ -91,6 +91,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     face_variant: FaceVariant = FaceVariant()
     individuation_artifact: str = ""
     created_at: datetime | None = None
+    """When muster prepared the seat, or else recorded the birth. The time that an agent writes here
+    is ignored, because the older agent wins a merge."""
 
 
 class StatusEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

@@ -39,8 +39,6 @@ HATCHING, ALIVE, SLEEPING, EXPIRED = (
         e.Profile(name="Lyra", grid_position=SEAT, gender="x" * 501),
         e.Profile(name="Lyra", grid_position=SEAT, face_variant=FaceVariant(eyes="x" * 501)),
         e.Profile(name="Lyra", grid_position=SEAT, individuation_artifact="x" * 300_000),
-        e.Profile(name="Lyra", grid_position=SEAT, created_at=datetime(1, 1, 1, tzinfo=UTC)),
-        e.Profile(name="Lyra", grid_position=SEAT, created_at=datetime(9999, 12, 31, tzinfo=UTC)),
         e.Profile(name="Lyra", grid_position=SeatId(100_000)),
     ],
 )
@@ -63,6 +61,18 @@ def test_a_soul_within_the_limit_in_wide_letters_is_taken() -> None:
     soul = "\u4e2d" * (limits.SOUL_BYTES_MAX // 3)
     scene.do(register(soul=soul))
     assert at(scene).soul == soul
+
+
+@pytest.mark.parametrize("year", [1, 1970, 9999])
+def test_the_age_of_an_agent_is_what_muster_recorded_and_not_what_the_agent_wrote(
+    year: int,
+) -> None:
+    """An agent that dated its birth 1970 won every merge: the name, and the seat."""
+    scene = led()
+    claimed = datetime(year, 1, 2, tzinfo=UTC)
+    profile = e.Profile(name="Lyra", grid_position=SEAT, created_at=claimed)
+    (fact,) = facts(scene.do(c.RegisterAgent(profile=profile)), e.AgentRegistered)
+    assert fact.agent.created_at == at(scene).created_at == scene.now
 
 
 # ── what the trial found ──────────────────────────────────────────────────────────────────────────

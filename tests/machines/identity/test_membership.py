@@ -286,6 +286,7 @@ def test_an_agent_that_is_named_again_comes_back_to_its_seat_paused() -> None:
     scene.want("Ada", RunMode.CONTINUOUS)
     assert scene.agent("Ada").session is not None
     assert scene.do(c.RestoreAgent(seat=seat), actor="muster") == []
+    assert "it is sleeping" in str(scene.refuse(c.RestoreAgent(seat=seat), "wrong_state"))
 
 
 def test_an_agent_that_is_named_again_has_no_failure_and_may_start_with_muster() -> None:

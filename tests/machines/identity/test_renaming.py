@@ -13,7 +13,7 @@ from muster.machines.turns.speech import speaker_label
 from muster.machines.vocabulary import Authority
 from tests.machines.identity import test_identity
 from tests.machines.scene import Scene, facts
-from tests.machines.teams.papers import paper
+from tests.machines.teams.papers import LATER, paper
 
 ILSE = SeatId(0)
 
@@ -66,10 +66,24 @@ def test_a_second_rename_keeps_the_name_that_the_program_knows() -> None:
     scene, _ = renamed()
     scene.do(c.RenameAgent(seat=ILSE, name="Vera"))
     assert (scene.agent("Vera").running_as, scene.seat("Lyra")) == ("Lyra", ILSE)
-    assert "uma" not in scene.team.names
-    scene.do(c.RenameAgent(seat=ILSE, name="Lyra"))
-    assert scene.agent("Lyra").running_as == ""
-    assert "vera" not in scene.team.names
+    told = facts(scene.do(c.RenameAgent(seat=ILSE, name="Lyra")), e.UserMessage)[0].text
+    assert told == "[AGENT RENAMED: Vera] it is called Lyra now"
+    assert seat_called(scene.team, "Lyra") == ILSE
+
+
+def test_an_agent_answers_to_every_name_that_its_lead_was_told_until_it_sleeps() -> None:
+    """The lead knows it by the name between two renames as well."""
+    scene, _ = renamed()
+    scene.do(c.RenameAgent(seat=ILSE, name="Vera"))
+    assert {scene.seat(name) for name in ("Lyra", "Uma", "Vera")} == {ILSE}
+    scene.refuse(c.EnrollAgent(name="Uma", authority=Authority.SELF), "name_taken")
+    scene.do(test_identity.status(ILSE, session=scene.session("Julian").id))
+    report = e.StatusEntry(grid_position=ILSE, name="Uma")
+    reported = c.ReportStatus(agents=(report,), session=scene.session("Julian").id)
+    assert facts(scene.do(reported), e.WarningLogged) == []
+    asleep(scene)
+    assert set(scene.team.names) == {"julian", "vera"}
+    assert len(facts(scene.do(reported), e.WarningLogged)) == 1
 
 
 def test_a_rename_in_case_only_keeps_the_agent_findable_when_it_sleeps() -> None:
@@ -88,7 +102,7 @@ def test_a_sleeping_agent_has_its_new_name_at_once() -> None:
 def test_an_import_ends_the_name_of_a_program_that_nobody_has_confirmed() -> None:
     scene, _ = renamed()
     scene.boot()
-    scene.do(c.ImportTeam(documents=(paper(0, "Nova", born=-(10**6), alive=10**6),)))
+    scene.do(c.ImportTeam(documents=(paper(0, "Nova", born=-(10**6), alive=LATER),)))
     assert scene.agent("Nova").running_as == ""
     assert set(scene.team.names) == {"julian", "nova"}
 
@@ -96,7 +110,9 @@ def test_an_import_ends_the_name_of_a_program_that_nobody_has_confirmed() -> Non
 def test_the_lead_is_told_of_the_new_name_by_muster() -> None:
     _, events = renamed()
     (told,) = facts(events, e.UserMessage)
-    assert told.text == "[AGENT RENAMED: Lyra] it is called Uma now; its program goes on as Lyra"
+    assert told.text == (
+        "[AGENT RENAMED: Lyra] it is called Uma now; until it sleeps, its program goes on as Lyra"
+    )
     assert (told.speaker_name, told.speaker_type, told.seat) == (MUSTER, "muster", LEAD_SEAT)
     _, events = renamed(Status.SLEEPING)
     assert [each.text for each in facts(events, e.UserMessage)] == [
@@ -120,7 +136,7 @@ def test_the_seat_of_a_retired_lead_has_no_successor_but_the_lead_comes_back_and
     scene.do(c.DismissAgent(seat=LEAD_SEAT))
     assert scene.team.lead is None
     nova = c.EnrollAgent(name="Nova", authority=Authority.MUSTER, seat=LEAD_SEAT)
-    scene.refuse(nova, "retired")
+    scene.refuse(nova, "seat_taken")
     scene.do(c.RestoreAgent(seat=LEAD_SEAT), actor=MUSTER)
     scene.do(c.RenameAgent(seat=LEAD_SEAT, name="Nova"))
     assert scene.team.lead is scene.agent("Nova")

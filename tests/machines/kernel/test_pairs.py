@@ -51,7 +51,7 @@ from muster.machines.vocabulary import (
 )
 from tests.machines.identity import test_identity
 from tests.machines.scene import REVIEWS, Scene
-from tests.machines.teams.papers import paper, said
+from tests.machines.teams.papers import LATER, paper, said
 from tests.machines.turns import test_turns
 
 PM, NEW, SHOP = SeatId(9), ChannelId("new"), WorkspaceId("Ada")
@@ -253,7 +253,7 @@ def tries(team: Team) -> Iterator[Command]:
 def _papers(team: Team) -> Iterator[AgentDocument]:
     """Newer documents of all agents from another machine, and one of a new agent."""
     for seat in (*sorted(team.agents), SeatId(50)):
-        yield paper(seat, f"Nova {seat}", born=-(10**6), alive=10**6, status="alive")
+        yield paper(seat, f"Nova {seat}", born=-(10**6), alive=LATER, status="alive")
 
 
 def _about(seat: SeatId) -> Iterator[Command]:

@@ -9,7 +9,11 @@ from muster.machines.ids import SessionId
 from muster.machines.state import Status
 from muster.machines.teams.papers import LooseDocument, parse_document
 
-NOON = datetime(2026, 2, 17, 12, tzinfo=UTC)
+NOON = datetime(2026, 2, 5, 12, tzinfo=UTC)
+"""Half a day after a scene begins: an import takes acts of a clock that is so far ahead."""
+
+LATER = 500
+"""Minutes after noon: later than every act of a scene, and not so late that it is refused."""
 
 
 def at(minutes: int) -> datetime:

@@ -5,15 +5,17 @@ from datetime import timedelta
 
 import pytest
 
+from muster.limits import HATCHING_SECONDS
 from muster.machines import commands as c
+from muster.machines import events as e
 from muster.machines.documents import AgentDocument
 from muster.machines.ids import LEAD_SEAT, SeatId
 from muster.machines.teams.merge import merge
 from muster.machines.teams.papers import document_of
-from muster.machines.vocabulary import Authority
+from muster.machines.vocabulary import Authority, Status
 from tests.machines.identity import test_identity
-from tests.machines.scene import Scene
-from tests.machines.teams.papers import at, paper
+from tests.machines.scene import Scene, facts
+from tests.machines.teams.papers import LATER, at, hatching, paper
 
 MIRA = SeatId(0)
 BORN = paper(0, "Mira", "MMM soul of Mira")
@@ -83,9 +85,9 @@ def test_of_two_edits_at_once_the_later_one_wins_on_both_machines() -> None:
     assert (agreed.name, agreed.individuation_artifact) == ("Zoe", "ZZZ")
 
 
-def test_who_knows_of_an_edit_overrules_it_though_the_clock_here_is_a_year_behind() -> None:
+def test_who_knows_of_an_edit_overrules_it_though_the_clock_here_is_half_a_day_behind() -> None:
     one, other = two_machines()
-    other.now = one.now + timedelta(days=365)
+    other.now = one.now + timedelta(hours=12)
     other.do_all(
         [c.EditSoul(seat=MIRA, soul="of the fast clock"), c.RenameAgent(seat=MIRA, name="Ada")]
     )
@@ -152,6 +154,105 @@ def test_the_later_edit_of_the_leads_soul_wins_though_each_machine_enrolled_its_
 
 def test_a_lead_without_a_date_takes_a_soul_that_was_edited_elsewhere() -> None:
     one = led_by("mine")
-    one.do(c.ImportTeam(documents=(paper(4, "Julian", "theirs", born=None, edited=10**6),)))
+    one.do(c.ImportTeam(documents=(paper(4, "Julian", "theirs", born=None, edited=LATER),)))
     assert one.agent("Julian").soul == "theirs"
-    assert one.agent("Julian").soul_edited_at == at(10**6)
+    assert one.agent("Julian").soul_edited_at == at(LATER)
+
+
+# ── agents with a table in the settings ───────────────────────────────────────────────────────────
+
+
+def with_table(name: str = "Mira", soul: str = "") -> Scene:
+    """A machine whose settings name an agent, as `muster up` enrols it."""
+    scene = Scene()
+    scene.do(c.EnrollAgent(name=name, authority=Authority.MUSTER, seat=MIRA), actor="muster")
+    if soul:
+        scene.do(c.EditSoul(seat=MIRA, soul=soul))
+    return scene
+
+
+def test_an_agent_with_a_table_keeps_the_name_of_the_table_and_takes_the_rest() -> None:
+    """The next start dismissed it: the settings did not name it any more."""
+    one, other = with_table(soul="first"), with_table()
+    one.do(c.RenameAgent(seat=MIRA, name="Zoe"))
+    one.do(c.EditSoul(seat=MIRA, soul="edited after the rename"))
+    other.do(c.ImportTeam(documents=(document(one),)))
+    mira = other.agent("Mira")
+    assert (mira.seat, mira.soul, mira.is_listed) == (MIRA, "edited after the rename", True)
+    other.later(60)
+    other.do(c.EditSoul(seat=MIRA, soul="the last word"))
+    one.do(c.ImportTeam(documents=(document(other),)))
+    assert one.agent("Zoe").soul == "the last word"
+
+
+def test_an_agent_with_a_table_is_not_replaced_by_an_older_birth_in_its_seat() -> None:
+    scene = with_table()
+    older = paper(0, "Kael", "an older soul", born=-(10**6))
+    (fact,) = facts(scene.do(c.ImportTeam(documents=(older,))), e.DocumentsImported)
+    assert (fact.documents, fact.lost) == ((), (older,))
+    assert scene.agent("Mira").soul == ""
+
+
+def test_a_lead_that_was_renamed_on_one_machine_is_the_same_lead_on_the_other() -> None:
+    one, other = led_by("of both"), led_by()
+    one.do(c.RenameAgent(seat=LEAD_SEAT, name="Nova"))
+    other.do(c.ImportTeam(documents=(document(one, LEAD_SEAT),)))
+    assert other.agent("Julian").soul == "of both"
+
+
+def test_a_retired_agent_is_not_said_to_be_live() -> None:
+    scene = with_table()
+    scene.do(c.DismissAgent(seat=MIRA), actor="muster")
+    assert scene.team.agents[MIRA].retired
+    (fact,) = facts(scene.do(c.ImportTeam(documents=(BORN,))), e.DocumentsImported)
+    assert (fact.held, fact.lost) == ((), (BORN,))
+
+
+# ── acts of the future ────────────────────────────────────────────────────────────────────────────
+
+AHEAD = 10**6
+"""Minutes after noon: two years."""
+
+
+@pytest.mark.parametrize(
+    "future",
+    [
+        paper(0, "Zoe", renamed=AHEAD, born_as="Mira"),
+        paper(0, "Mira", edited=AHEAD),
+        paper(0, "Mira", alive=AHEAD),
+    ],
+)
+def test_an_act_of_the_future_is_refused_because_nothing_could_overrule_it(
+    future: AgentDocument,
+) -> None:
+    one, _ = two_machines()
+    refused = one.refuse(c.ImportTeam(documents=(future,)), "invalid")
+    assert "more than a day after the clock here" in str(refused)
+    one.later(AHEAD * 60)
+    one.do(c.ImportTeam(documents=(future,)))
+
+
+def test_what_a_wrong_clock_dated_can_be_imported_here_and_is_mended_by_the_next_act() -> None:
+    one, other = two_machines()
+    right = one.now
+    one.now += timedelta(days=365)
+    one.do_all([c.EditSoul(seat=MIRA, soul="later"), c.RenameAgent(seat=MIRA, name="Zoe")])
+    one.now = right
+    assert one.do(c.ImportTeam(documents=(document(one),))) == []
+    other.refuse(c.ImportTeam(documents=(document(one),)), "invalid")
+    one.do_all([c.EditSoul(seat=MIRA, soul="again"), c.RenameAgent(seat=MIRA, name="Ada")])
+    agreed = exchange(one, other)
+    assert (agreed.name, agreed.individuation_artifact) == ("Ada", "again")
+
+
+def test_an_egg_of_the_future_expires_in_time() -> None:
+    scene = Scene()
+    scene.do(c.ImportTeam(documents=(hatching(0, AHEAD),)))
+    scene.later(HATCHING_SECONDS)
+    assert scene.team.agents[MIRA].status is Status.EXPIRED
+
+
+@pytest.mark.parametrize("name", ["Marcus", "muster", "Marcus in design", "MAIN"])
+def test_a_name_at_birth_is_no_reserved_one_either(name: str) -> None:
+    forged = paper(0, "Zed", renamed=1, born_as=name)
+    Scene().refuse(c.ImportTeam(documents=(forged,)), "name_reserved")

@@ -33,7 +33,7 @@ from muster.machines.teams.papers import (
 from muster.machines.vocabulary import Authority, RunMode
 from tests.machines.identity import test_identity, test_places
 from tests.machines.scene import REVIEWS, Scene, facts
-from tests.machines.teams.papers import at, hatching, paper, said, teams
+from tests.machines.teams.papers import LATER, at, hatching, paper, said, teams
 
 LYRA = SeatId(0)
 
@@ -154,7 +154,7 @@ def test_an_import_starts_nothing() -> None:
 def test_an_import_does_not_change_a_live_agent_until_it_sleeps() -> None:
     scene = test_identity.seated(Status.ALIVE)
     before = test_identity.at(scene)
-    older = paper(0, "Nova", "an older soul", born=-(10**6), alive=10**6)
+    older = paper(0, "Nova", "an older soul", born=-(10**6), alive=LATER)
     fact = imported(scene.do(take_in(older)))
     assert (fact.documents, fact.lost, fact.held) == ((), (older,), (LYRA,))
     assert test_identity.at(scene) == before
@@ -178,9 +178,9 @@ def test_an_import_does_not_make_a_channel_member_present() -> None:
     scene.do(c.AddMember(channel=REVIEWS, seat=LYRA))
     scene.ends("Julian")
     assert scene.agent("Lyra").channels == (REVIEWS,)
-    scene.do(take_in(paper(0, alive=10**6, status="alive")))
+    scene.do(take_in(paper(0, alive=LATER, status="alive")))
     assert scene.agent("Lyra").status is Status.SLEEPING
-    assert scene.agent("Lyra").last_alive_at == at(10**6)
+    assert scene.agent("Lyra").last_alive_at == at(LATER)
     assert scene.holder() is None
 
 
@@ -299,19 +299,15 @@ def test_imported_eggs_expire_by_themselves() -> None:
     assert scene.team.agents[LYRA].status is Status.EXPIRED
 
 
-def test_a_registration_without_a_zone_counts_as_utc_and_the_export_can_be_imported() -> None:
-    """Defect 8b: every later import was a server error."""
+def test_the_birth_date_that_an_agent_wrote_in_an_old_log_does_not_count() -> None:
+    """Defect 8b: one without a zone made every later import a server error."""
     scene = test_identity.led()
-    naive = datetime(2026, 2, 16)  # noqa: DTZ001 - the subject
-    profile = e.Profile(name="Lyra", grid_position=LYRA, created_at=naive)
-    scene.do(c.RegisterAgent(profile=profile))
-    assert scene.team.agents[LYRA].created_at == datetime(2026, 2, 16, tzinfo=UTC)
+    scene.do(c.RegisterAgent(profile=e.Profile(name="Lyra", grid_position=LYRA)))
     (event,) = [each for each in scene.log if isinstance(each.fact, e.AgentRegistered)]
-    old = replace(event, fact=e.AgentRegistered(agent=profile))  # as earlier versions wrote it
-    assert evolve(test_identity.led().team, old).agents[LYRA].created_at == datetime(
-        2026, 2, 16, tzinfo=UTC
-    )
-    scene.do(take_in(*documents(scene), paper(1)))
+    naive = datetime(2026, 2, 16)  # noqa: DTZ001 - the subject
+    claimed = e.Profile(name="Lyra", grid_position=LYRA, created_at=naive)
+    old = replace(event, fact=e.AgentRegistered(agent=claimed))  # as earlier versions wrote it
+    assert evolve(test_identity.led().team, old).agents[LYRA].created_at == event.ts
 
 
 def test_documents_of_the_first_version_are_taken_in_as_they_are() -> None:

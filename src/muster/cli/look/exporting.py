@@ -17,7 +17,7 @@ from muster.engine.loading import load
 from muster.home.lock import LOG_FILE
 from muster.machines.documents import MessageCopy
 from muster.machines.teams.importing import message_copy, said_order
-from muster.machines.teams.papers import STORED, document_of
+from muster.machines.teams.papers import documents_of
 from muster.regular_files import open_for_owner_only
 from muster.store.base import LogFilter
 from muster.store.codec import decode
@@ -40,9 +40,7 @@ def export(home: Path, file: Path) -> None:
     with LogReader.open(home / LOG_FILE) as reader:
         team = load(reader)
         messages = sorted(_messages(reader, team.seq), key=said_order)
-    agents = [team.agents[seat] for seat in sorted(team.agents)]
-    stored = [agent for agent in agents if agent.status in STORED and not agent.retired]
-    documents = [document_of(agent) for agent in stored]
+    documents = documents_of(team)
     content = write_paper(team.human, documents, messages)
     if str(file) == "-":
         sys.stdout.buffer.write(content)

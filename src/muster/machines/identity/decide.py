@@ -31,9 +31,16 @@ from muster.machines.bounds import check_looks, check_placeholder, check_profile
 from muster.machines.events import Fact
 from muster.machines.identity.crew import is_shown, is_summoned
 from muster.machines.identity.loops import WRITTEN, expire_evidence, renew_evidence
-from muster.machines.identity.membership import dismissal, stop_dismissed
+from muster.machines.identity.membership import dismissal, stop_dismissed, way_back
 from muster.machines.identity.places import free_seat, in_free_seat, occupant
-from muster.machines.ids import FIRST_ENROLLED_SEAT, LEAD_SEAT, SeatId, SessionId, document_id
+from muster.machines.ids import (
+    FIRST_ENROLLED_SEAT,
+    LEAD_SEAT,
+    SeatId,
+    SessionId,
+    document_id,
+    name_key,
+)
 from muster.machines.names import check_agent_name, check_seat
 from muster.machines.state import Agent, Status, Team
 from muster.machines.tables import Row, Table
@@ -123,7 +130,8 @@ def enroll_agent(team: Team, command: c.EnrollAgent, now: datetime) -> Iterator[
     check_seat(seat)
     found = team.agents.get(seat)
     if found is not None:
-        raise SeatTaken(seat=seat, name=found.id, status=found.status)
+        status = "retired" if found.retired else found.status
+        raise SeatTaken(seat=seat, name=found.id, status=status)
     if not 1 <= command.max_turns <= limits.MAX_TURNS_MAX:
         raise Invalid(what="max_turns", why=f"must be 1 to {limits.MAX_TURNS_MAX}")
     check_looks(f"the agent {command.name!r}", command.color)
@@ -178,7 +186,8 @@ def configure_agent(team: Team, command: c.ConfigureAgent, now: datetime) -> Ite
 
 
 def register_agent(team: Team, command: c.RegisterAgent, now: datetime) -> Iterator[Fact]:
-    profile = check_profile(command.profile)
+    profile = command.profile
+    check_profile(profile)
     seat = profile.grid_position
     if seat == LEAD_SEAT:
         raise Invalid(what=f"seat {seat}", why="is the lead's; agents cannot register there")
@@ -217,13 +226,16 @@ def _birth_folder(agent: Agent) -> str:
 
 
 def _completed(agent: Agent, profile: Profile, now: datetime) -> Profile:
-    """A registration with what the seat was prepared with, so that readers need nothing else."""
+    """A registration with what the seat was prepared with, so that readers need nothing else.
+
+    Its date is muster's, whatever the agent wrote: the older agent wins a merge.
+    """
     return replace(
         profile,
         color=profile.color or agent.color,
         color_name=profile.color_name or agent.color_name,
         gender=profile.gender or agent.gender,
-        created_at=agent.created_at or profile.created_at or now,
+        created_at=agent.created_at or now,
     )
 
 
@@ -271,7 +283,8 @@ def _foreign_reports(team: Team, entries: Iterable[e.StatusEntry]) -> Iterator[F
     """Warnings and conflicts for reported agents that the lead does not run."""
     for entry in entries:
         agent = team.agents.get(entry.grid_position)
-        if agent is None or (entry.name and entry.name not in (agent.name, agent.running_as)):
+        called = team.names.get(name_key(entry.name)) if entry.name else entry.grid_position
+        if agent is None or called != agent.seat:
             known = document_id(entry.grid_position)
             text = f"the lead reported {entry.name!r} in {known}, which has no agent of that name"
             yield e.WarningLogged(text=text)
@@ -376,7 +389,7 @@ def check_not_retired(team: Team, seat: SeatId) -> None:
     """Refuse every command about a retired agent."""
     agent = team.agents.get(seat)
     if agent is not None and agent.retired:
-        raise Retired(name=agent.id)
+        raise Retired(name=agent.id, way_back=way_back(agent))
 
 
 def awaken(team: Team, command: c.Awaken, now: datetime) -> Sequence[Fact]:

@@ -7,13 +7,14 @@ from msgspec.structs import replace
 
 from muster.limits import FORMER_NAMES_MAX
 from muster.machines import events as e
-from muster.machines.bounds import in_utc
+from muster.machines.bounds import CLOCKS_APART
 from muster.machines.documents import WakeCheck
 from muster.machines.events import Event
 from muster.machines.identity.loops import WRITTEN
 from muster.machines.identity.places import note_seat
 from muster.machines.ids import SeatId, SessionId, is_person, name_key
 from muster.machines.maps import drop, put
+from muster.machines.names import without_names
 from muster.machines.run_control.fold import initial_run
 from muster.machines.state import Agent, Evidence, MemoryNote, Shutdown, Status, Team, Wake
 from muster.machines.vocabulary import NAMED_BY_SETTINGS, ON_FILES, Authority, Urgency
@@ -125,7 +126,7 @@ def agent_registered(team: Team, event: Event, fact: e.AgentRegistered) -> Team:
         gender=profile.gender or agent.gender,
         face_variant=profile.face_variant,
         soul=agent.soul or profile.individuation_artifact,
-        created_at=agent.created_at or in_utc(profile.created_at or event.ts),
+        created_at=agent.created_at or event.ts,
         hatch_until=None,
     )
     names = put(team.names, name_key(profile.name), seat)
@@ -169,8 +170,13 @@ def soul_edited(team: Team, event: Event, fact: e.SoulEdited) -> Team:
 
 
 def _later_than(before: datetime | None, now: datetime) -> datetime:
-    """Now, or right after an act that a faster clock of another machine has dated later."""
-    return now if before is None else max(now, before + _TICK)
+    """Now, or right after an act that a faster clock of another machine has dated later.
+
+    An act further ahead than imports allow is of a wrong clock here, and no other machine has it.
+    """
+    if before is None or before - now > CLOCKS_APART:
+        return now
+    return max(now, before + _TICK)
 
 
 def wake_recorded(team: Team, event: Event, fact: e.WakeRecorded) -> Team:
@@ -260,9 +266,8 @@ def agent_renamed(team: Team, event: Event, fact: e.AgentRenamed) -> Team:
     """The folder keeps its name, so that paths of running programs hold."""
     agent = team.agents[fact.seat]
     running_as = _running_as(agent, fact)
-    names = drop(drop(team.names, name_key(fact.previous)), name_key(agent.running_as))
-    for name in filter(None, (fact.name, running_as)):
-        names = put(names, name_key(name), agent.seat)
+    names = team.names if running_as else without_names(team.names, agent)
+    names = put(names, name_key(fact.name), agent.seat)
     folder = "" if fact.name == agent.folder_name else agent.folder_name
     former = (*agent.former_names, fact.previous)[-FORMER_NAMES_MAX:]
     agent = replace(
@@ -280,18 +285,15 @@ def agent_renamed(team: Team, event: Event, fact: e.AgentRenamed) -> Team:
 
 def _running_as(agent: Agent, fact: e.AgentRenamed) -> str:
     """The name that a program on inbox files goes on with, which nobody can tell it."""
-    if agent.status is not Status.ALIVE or agent.authority not in ON_FILES:
-        return ""
-    known = agent.running_as or fact.previous
-    return known if known != fact.name else ""
+    goes_on = agent.status is Status.ALIVE and agent.authority in ON_FILES
+    return (agent.running_as or fact.previous) if goes_on else ""
 
 
 def _without_running_name(team: Team, agent: Agent) -> Team:
-    """A program that is gone has no name of its own any more, and another agent may take it."""
+    """The names that an agent had while its program ran are free for others when that is gone."""
     if not agent.running_as:
         return team
-    names = drop(team.names, name_key(agent.running_as))
-    names = put(names, name_key(agent.id), agent.seat)  # where both differ in their case only
+    names = put(without_names(team.names, agent), name_key(agent.id), agent.seat)
     return _with(replace(team, names=names), replace(agent, running_as=""))
 
 

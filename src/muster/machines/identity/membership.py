@@ -71,9 +71,10 @@ def dismissal(agent: Agent, reason: str, now: datetime) -> e.AgentDismissed:
 
 def restore_agent(team: Team, command: c.RestoreAgent, now: datetime) -> Sequence[Fact]:
     agent = team.agent(command.seat)
-    if not _is_of_settings(agent) and not agent.retired and agent.dismissed_until is None:
+    is_here = not agent.retired and agent.dismissed_until is None
+    if is_here and not _is_of_settings(agent):
         raise WrongState(act="bring back", name=agent.id, state=agent.status)
-    if not agent.retired and agent.dismissed_until is None:
+    if is_here:
         return ()
     check_agent_name(team, agent.id, agent.seat)
     return (e.AgentRestored(seat=agent.seat),)
@@ -108,6 +109,18 @@ def check_restore(team: Team, command: c.RestoreAgent, actor: str) -> None:
     """Agents do not bring agents back; nor do people, where the settings say who is there."""
     refuse_agent(actor, "bring an agent back")
     agent = team.agent(command.seat)
-    if actor != MUSTER and agent.enrolled and agent.is_listed:
-        state = "removed from the settings; `muster agent add` brings it back"
-        raise WrongState(act="bring back", name=agent.id, state=state)
+    if actor == MUSTER or not _is_added(agent):
+        return
+    is_gone = agent.retired or agent.dismissed_until is not None
+    gone = f"removed from the settings; {way_back(agent)} brings it back"
+    raise WrongState(act="bring back", name=agent.id, state=gone if is_gone else agent.status)
+
+
+def _is_added(agent: Agent) -> bool:
+    """Whether the settings alone say whether an agent is there."""
+    return agent.enrolled and agent.is_listed
+
+
+def way_back(agent: Agent) -> str:
+    """The command that brings a retired agent back."""
+    return f"`muster agent {'add' if _is_added(agent) else 'restore'} {agent.id}`"

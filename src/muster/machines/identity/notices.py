@@ -22,8 +22,10 @@ def tell_of_end(team: Team, agent: Agent, outcome: str, words: str) -> Iterator[
 def tell_of_name(team: Team, agent: Agent, fact: e.AgentRenamed) -> Iterator[Command]:
     """A person has renamed an agent of the lead."""
     if agent.hosted or agent.authority is Authority.LEAD:
-        goes_on = f"; its program goes on as {agent.running_as}" if agent.running_as else ""
-        text = f"[AGENT RENAMED: {fact.previous}] it is called {fact.name} now{goes_on}"
+        known = agent.running_as
+        goes_on = f"; until it sleeps, its program goes on as {known}"  # holds for later readers
+        text = f"[AGENT RENAMED: {fact.previous}] it is called {fact.name} now"
+        text += goes_on if known not in ("", fact.name) else ""
         yield from _told(team, agent, text)
 
 

@@ -283,7 +283,7 @@ def _check_actor_and_seat(team: Team, command: Command, actor: str) -> None:
     if rule is not None:
         rule(team, command, actor)
     seat = getattr(command, "seat", None)
-    if seat is not None and type(command) is not c.RestoreAgent:
+    if seat is not None and type(command) not in (c.RestoreAgent, c.EnrollAgent):
         identity.check_not_retired(team, seat)
 
 

@@ -12,7 +12,8 @@ from muster.machines.documents import AgentDocument
 from muster.machines.events import Event
 from muster.machines.identity.places import note_seat
 from muster.machines.ids import FIRST_ENROLLED_SEAT, name_key
-from muster.machines.maps import drop, put
+from muster.machines.maps import put
+from muster.machines.names import without_names
 from muster.machines.run_control.fold import initial_run
 from muster.machines.state import Agent, Evidence, Status, Team
 from muster.machines.teams.papers import BORN
@@ -25,8 +26,8 @@ def documents_imported(team: Team, event: Event, fact: e.DocumentsImported) -> T
     names, agents = team.names, team.agents
     for document in fact.documents:
         before = agents.get(document.grid_position)
-        if before is not None and before.name is not None:
-            names = drop(drop(names, name_key(before.name)), name_key(before.running_as))
+        if before is not None:
+            names = without_names(names, before)
     for document in fact.documents:
         seat = document.grid_position
         before = agents.get(seat) or _newcomer(document, authority_of(document, fact.authority))
@@ -99,7 +100,8 @@ def _former_names(agent: Agent, document: AgentDocument) -> tuple[str, ...]:
 def _hatch_until(document: AgentDocument, now: datetime) -> datetime | None:
     if document.status in BORN or document.status is Status.EXPIRED:
         return None
-    return (document.created_at or now) + timedelta(seconds=limits.HATCHING_SECONDS)
+    prepared = min(document.created_at or now, now)
+    return prepared + timedelta(seconds=limits.HATCHING_SECONDS)
 
 
 def message_imported(team: Team, event: Event, fact: e.MessageImported) -> Team:

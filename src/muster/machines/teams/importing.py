@@ -16,8 +16,8 @@ from muster.machines import events as e
 from muster.machines.documents import AgentDocument, MessageCopy
 from muster.machines.events import Event, Fact
 from muster.machines.ids import FIRST_ENROLLED_SEAT, LEAD_SEAT, SeatId, name_key
-from muster.machines.names import check_agent_name
 from muster.machines.state import Agent, Status, Team
+from muster.machines.teams.admission import check_incoming
 from muster.machines.teams.fold import authority_of, digest_of
 from muster.machines.teams.merge import (
     Documents,
@@ -33,8 +33,7 @@ from muster.machines.vocabulary import Authority
 def import_team(team: Team, command: c.ImportTeam, now: datetime) -> Iterator[Fact]:
     for document in command.documents:
         check_document(document)
-        for name in filter(None, (document.name, document.chosen_name)):
-            check_agent_name(Team(human=team.human), name)
+        check_incoming(team, document, now)
     for message in command.messages:
         check_message(message)
     arrived = {each.grid_position for each in command.documents}
@@ -42,12 +41,13 @@ def import_team(team: Team, command: c.ImportTeam, now: datetime) -> Iterator[Fa
     after = _merged(team, command.documents, held)
     changed = tuple(after[seat] for seat in sorted(after) if _differs(team, after[seat]))
     lost = tuple(_discarded(team, command.documents, after))
+    live = (seat for seat in held if seat in team.agents and not team.agents[seat].retired)
     fresh = _new_messages(team, command.messages, after)
     if changed or lost or fresh:
         yield e.DocumentsImported(
             documents=changed,
             lost=lost,
-            held=tuple(sorted(held)),
+            held=tuple(sorted(live)),
             authority=Authority.MUSTER if team.lead is None else Authority.LEAD,
             messages=len(fresh),
         )
@@ -77,7 +77,8 @@ def _merged(team: Team, incoming: Iterable[AgentDocument], held: set[SeatId]) ->
     coming = [
         each
         for each in map(with_chosen_name, incoming)
-        if each.grid_position not in held and _is_about(each, mine.get(each.grid_position))
+        if each.grid_position not in held
+        and (each.grid_position not in mine or _is_about(each, team.agents[each.grid_position]))
     ]
     for each in (each for each in coming if each.grid_position in mine):
         seat = each.grid_position
@@ -110,16 +111,22 @@ def _as_one_self(here: AgentDocument, coming: AgentDocument) -> tuple[AgentDocum
 
 
 def _keeps_name(team: Team, agent: Agent) -> bool:
-    """Whether an agent keeps its local name, whatever the import says."""
-    if agent.seat == LEAD_SEAT or _is_held(team, agent.seat):
+    """Whether an agent keeps its local name, whatever the import says.
+
+    The settings refer to an agent by its name: one that has another name would be dismissed.
+    """
+    if agent.seat == LEAD_SEAT or agent.is_listed or _is_held(team, agent.seat):
         return True
     came = agent.chosen_name is not None and agent.authority is Authority.SELF
     return agent.place >= FIRST_ENROLLED_SEAT and not came
 
 
-def _is_about(document: AgentDocument, name: str | None) -> bool:
-    """Whether a document is about the agent that keeps the seat here, if there is one."""
-    return name is None or (document.name is not None and name_key(document.name) == name_key(name))
+def _is_about(document: AgentDocument, agent: Agent) -> bool:
+    """Whether a document is about the agent that keeps the seat here: by its name, or by the name
+    at birth, because a person may have renamed it on one of the machines."""
+    ours = (agent.name, agent.chosen_name, agent.born_as)
+    theirs = {name_key(name) for name in (document.name, document.born_as) if name}
+    return any(name and name_key(name) in theirs for name in ours)
 
 
 def _stored_document(team: Team, document: AgentDocument) -> AgentDocument:

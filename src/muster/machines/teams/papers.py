@@ -16,7 +16,7 @@ from muster.machines.bounds import as_moment, check_looks, check_soul
 from muster.machines.documents import AgentDocument, MessageCopy
 from muster.machines.ids import GRID_SEATS, SEATS_APART, ChannelId, SeatId, SessionId, document_id
 from muster.machines.names import check_plain, check_seat
-from muster.machines.state import Agent, Status
+from muster.machines.state import Agent, Status, Team
 from muster.machines.vocabulary import FaceVariant, SpeakerType
 
 STORED: Final = (Status.HATCHING, Status.ALIVE, Status.SLEEPING, Status.EXPIRED)
@@ -90,6 +90,12 @@ def document_of(agent: Agent) -> AgentDocument:
         last_session_id=agent.last_session_id,
         created_at=agent.created_at,
     )
+
+
+def documents_of(team: Team) -> list[AgentDocument]:
+    """The documents of a team for another machine, in order of their seats."""
+    agents = (team.agents[seat] for seat in sorted(team.agents))
+    return [document_of(each) for each in agents if each.status in STORED and not each.retired]
 
 
 def _born_as(name: str | None, now: str | None) -> str | None:
