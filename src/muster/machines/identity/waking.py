@@ -14,7 +14,8 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.events import Fact
 from muster.machines.identity.crew import cannot_wake, sleepers
-from muster.machines.identity.decide import check_not_retired, move
+from muster.machines.identity.decide import move
+from muster.machines.identity.retiring import check_not_retired
 from muster.machines.identity.wake_orders import is_being_woken, packed, wake_requested
 from muster.machines.ids import LEAD_SEAT
 from muster.machines.run_control.modes import desire

@@ -24,7 +24,7 @@ from muster.machines.delegation import choices
 from muster.machines.delegation import decide as delegation
 from muster.machines.events import Event, Fact
 from muster.machines.identity import decide as identity
-from muster.machines.identity import hands, membership, memory, wakes, waking
+from muster.machines.identity import hands, membership, memory, retiring, wakes, waking
 from muster.machines.ids import MUSTER
 from muster.machines.kernel.couplings import follow
 from muster.machines.kernel.fold import evolve
@@ -100,7 +100,7 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.SleepAgents: waking.sleep_agents,
     c.DisableAgent: identity.disable_agent,
     c.EnableAgent: identity.enable_agent,
-    c.RetireAgent: identity.retire_agent,
+    c.RetireAgent: retiring.retire_agent,
     c.Remember: memory.remember,
     c.EditNote: memory.edit_note,
     c.ForgetNote: memory.forget_note,
@@ -213,7 +213,7 @@ ACTOR_RULES: dict[type[Command], Callable[[Team, Any, str], None]] = {
     c.RetryMessages: unanswered.check_retry,
     c.InterruptWork: run_control.check_interrupt,
     c.KeepHand: hands.check_keep,
-    c.RetireAgent: identity.check_retire,
+    c.RetireAgent: retiring.check_retire,
     c.Remember: memory.check_own,
     c.ForgetNote: memory.check_own,
     c.EditNote: memory.check_edit_note,
@@ -284,7 +284,7 @@ def _check_actor_and_seat(team: Team, command: Command, actor: str) -> None:
         rule(team, command, actor)
     seat = getattr(command, "seat", None)
     if seat is not None and type(command) not in (c.RestoreAgent, c.EnrollAgent):
-        identity.check_not_retired(team, seat)
+        retiring.check_not_retired(team, seat)
 
 
 def refusal(

@@ -1,8 +1,9 @@
-"""What a team refuses of a document that arrives: names that no agent can have, and acts of the
-future.
+"""Admission of a document that arrives: names that no agent can have, and acts of the future, are
+refused.
 
-What the agent in the seat has already is taken, whatever the rules say now: the human may have been
-renamed, or the clock set back. So a team can always be imported where it was exported.
+A name or time that the agent in the seat has already is taken, whatever the rules say now: the
+human may have been renamed, or the clock set back. So a team can always be imported where it was
+exported.
 """
 
 from datetime import datetime
