@@ -61,9 +61,18 @@ def _counts(raw: str) -> bool:
         return False
     if words[0] == "wc":
         return all(word[:1] == "-" and not word[1:].strip("lwcmL") for word in words[1:])
+    if words[0] == "grep":
+        return _counts_matches(words[1:])
     if words[0] == "seq":
         return all(word.isascii() and word.isdecimal() for word in words[1:])
     return words in (["nproc"], ["date", "+%s"])
+
+
+def _counts_matches(words: list[str]) -> bool:
+    """`grep -c PATTERN FILE`: of several files it prints the names, too."""
+    letters = "".join(word[1:] for word in words if word[:1] == "-")
+    operands = [word for word in words if word[:1] != "-"]
+    return "c" in letters and not letters.strip("ciEFPvwx") and len(operands) in (1, 2)
 
 
 def may_be_text(expression: str, tainted: set[str], numbers: set[str]) -> bool:
