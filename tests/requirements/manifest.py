@@ -2471,6 +2471,7 @@ DELEGATING = (
             "cli/delegate/test_verbs_of_both_logs.py": [
                 "test_why_explains_a_conversation_of_a_session_with_a_log_of_its_own",
                 "test_why_and_the_logger_know_the_conversations_of_the_team",
+                "test_status_shows_the_session_of_a_folder_and_that_of_a_team",
             ],
         },
     ),

@@ -68,6 +68,26 @@ def test_why_and_the_logger_know_the_conversations_of_the_team(desk: Desk) -> No
     assert [json.loads(line)["conversation_id"] for line in lines] == names
 
 
+def test_status_shows_the_session_of_a_folder_and_that_of_a_team(desk: Desk) -> None:
+    desk.good("agent-state-machine")
+    desk.good("ask", "Thanks!")
+    [session] = desk.sessions
+    line = f"State machine session in orchestrator mode: {session}, 1 conversation\n"
+    assert line in desk.good("status")
+    found = json.loads(desk.good("status", "--json"))["session"]
+    assert found == {
+        "mode": "orchestrator",
+        "path": str(session),
+        "conversations": 1,
+        "working": {},
+    }
+    desk.good("agent-state-machine", "--session", "end")
+    assert desk.muster("status").returncode == 6
+    with live(desk.home, HOME=str(desk.base / "nobody")) as server, a_scene(server) as muster:
+        path = muster.post("/api/delegation", {})["path"]
+        assert f"orchestrator mode: {path}, 0 conversations" in desk.good("status")
+
+
 def log(desk: Desk, name: str, path: Path | None = None) -> str:
     data = {"conversation_id": name, "summary": "of another program"}
     entry = data if path is None else {"session_path": str(path), "conversation_data": data}

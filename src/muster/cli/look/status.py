@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -23,8 +23,8 @@ from muster.home.lock import LOG_FILE
 from muster.machines.documents import WakeCheck
 from muster.machines.identity.wake_words import CHECKED
 from muster.machines.kernel.sentences import dollars
-from muster.machines.state import Status
-from muster.machines.vocabulary import RunsFor
+from muster.machines.state import Delegation, Status
+from muster.machines.vocabulary import DelegationMode, RunsFor
 from muster.settings.in_force import confined_by, problem_of
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings
 from muster.store.reading import LogReader
@@ -32,6 +32,16 @@ from muster.views.agents import view_team
 from muster.views.answers.agents import AgentView
 from muster.views.answers.channels import ChannelView, TeamView
 from muster.views.run.running import RUNS_FOR
+
+
+class SessionSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The state machine session that is open."""
+
+    mode: DelegationMode
+    path: str
+    conversations: int
+    working: Mapping[str, str]
+    """The state of each open conversation."""
 
 
 class StatusReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -47,6 +57,7 @@ class StatusReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     not_confined: str = ""
     """Why the machine does not confine the agents that the settings confine; empty if it does."""
 
+    session: SessionSummary | None = None
     team: TeamView
 
 
@@ -57,13 +68,34 @@ def status(home: Path, as_json: bool) -> None:
     """Show agents, sessions and turns at a glance.
 
     The data comes from the team's log, so no server is needed. A status that was not confirmed
-    since muster started is shown as unknown.
+    since muster started is shown as unknown. Without a team in the folder, its open state machine
+    session is shown.
     """
-    report = _report(home)
+    report = _report(_home_with_log(home))
     if as_json:
         click.echo(json_line(msgspec.json.encode(report)))
     else:
         click.echo("\n".join(_text(report, look())))
+
+
+def _home_with_log(home: Path) -> Path:
+    """The home; or that of the state machine session in this folder, where there is no team."""
+    if (home / LOG_FILE).exists():
+        return home
+    from muster.cli.delegate.places import logs_of  # it loads much, and a team needs it not
+
+    return logs_of(None, home)[0].parent
+
+
+def _session(delegation: Delegation) -> SessionSummary | None:
+    if delegation.mode is None:
+        return None
+    return SessionSummary(
+        mode=delegation.mode,
+        path=delegation.path,
+        conversations=delegation.opened,
+        working={each.id: each.state for each in delegation.conversations.values()},
+    )
 
 
 def _report(home: Path) -> StatusReport:
@@ -80,6 +112,7 @@ def _report(home: Path) -> StatusReport:
         url=(server.url or None) if server else None,
         settings_problem=problem,
         not_confined=not_confined,
+        session=_session(team.delegation),
         team=view_team(team, now(), running=server is not None),
     )
 
@@ -119,16 +152,18 @@ def _text(report: StatusReport, look: Look) -> Iterator[str]:
     shown = [agent for agent in team.agents if agent.status is not Status.EXPIRED]
     yield _headline(report, look)
     yield _counts(team, shown)
+    if report.session is not None:
+        yield _session_line(report.session)
     if report.settings_problem:
         stay = " The earlier settings stay in force." if report.running else ""
         yield paint(f"{clean(report.settings_problem)}{stay}", Tone.BAD, look)
     if report.not_confined:
         yield paint(clean(report.not_confined), Tone.ODD, look)
     yield from _stopping(team, look)
-    if not shown:
+    if not shown and report.session is None:
         yield ""
         yield from _next_step(report)
-    else:
+    elif shown:
         yield ""
         yield table(_AGENTS, [_agent_row(agent, now()) for agent in shown], look)
     if notes := [*_runs(shown, look), *_unborn(team)]:
@@ -138,6 +173,13 @@ def _text(report: StatusReport, look: Look) -> Iterator[str]:
     if team.channels:
         yield ""
         yield table(_CHANNELS, [_channel_row(channel) for channel in team.channels], look)
+
+
+def _session_line(session: SessionSummary) -> str:
+    """The session, and who works on its open conversations."""
+    working = [f"{name} with {state}" for name, state in sorted(session.working.items())]
+    done = f"{count(session.conversations, 'conversation')}" + "".join(f", {e}" for e in working)
+    return clean(f"State machine session in {session.mode} mode: {session.path}, {done}")
 
 
 def _asked(team: TeamView, look: Look) -> Iterator[str]:

@@ -523,7 +523,9 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
         else f"a person has seen what was said"
         f" {f'in {f.channel}' if f.channel else f'by {_who(t, f.seat)}'}"
     ),
-    e.ConversationEnd: lambda f, t: f"{f.conversation} was {f.outcome}: {_clip(f.summary)}",
+    e.ConversationEnd: lambda f, t: (
+        f"{f.conversation} {'' if f.outcome == 'failed' else 'was '}{f.outcome}: {_clip(f.summary)}"
+    ),
     e.WorkspacePlanned: lambda f, t: f"a worktree for {f.workspace} is made on {f.branch}",
     e.WorkspaceMade: lambda f, t: f"the worktree of {f.workspace} is there",
     e.WorkspaceChanged: lambda f, t: f"{f.workspace} changes {_change_count(f.changes)}",
