@@ -39,6 +39,9 @@ export FIREFOX
 # The unit of `muster service` is verified by systemd itself, which need not run.
 SYSTEMD_ANALYZE := /usr/bin/systemd-analyze
 
+# Logs of several machines are in PostgreSQL, and tests run a real one: Debian's, the newest that is installed.
+INITDB := $(lastword /usr/lib/postgresql/bin/initdb $(sort $(wildcard /usr/lib/postgresql/*/bin/initdb)))
+
 .DEFAULT_GOAL := help
 .PHONY: help up agents frameworks claude-next claude-again test test-quick screenshots newcomer lint format types check bench bench-peers night dist changelog clean
 
@@ -71,7 +74,7 @@ FAILED := $(VENV)/failed-tests
 AGAIN := $(BIN)/python -m tests.again $(FAILED)
 COVER := --cov=muster.machines --cov=muster.store --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
 
-test: $(VENV)/.installed-test | $(CHROMIUM) $(FIREFOX) $(AGENTS)/.installed $(FRAMEWORKS)/.installed $(SYSTEMD_ANALYZE)  ## run all tests (ARGS="-k name" passes options, and watches no branches)
+test: $(VENV)/.installed-test | $(CHROMIUM) $(FIREFOX) $(AGENTS)/.installed $(FRAMEWORKS)/.installed $(SYSTEMD_ANALYZE) $(INITDB)  ## run all tests (ARGS="-k name" passes options, and watches no branches)
 ifeq ($(ARGS),)
 	@rm -f $(FAILED)
 	$(PYTEST) $(COVER) --failed-to=$(FAILED) || $(AGAIN)
@@ -79,7 +82,7 @@ else
 	$(BIN)/python -m pytest $(ARGS)
 endif
 
-test-quick: $(VENV)/.installed-test | $(SYSTEMD_ANALYZE)  ## run the tests that need no browser, no Claude Code and no whole programs
+test-quick: $(VENV)/.installed-test | $(SYSTEMD_ANALYZE) $(INITDB)  ## run the tests that need no browser, no Claude Code and no whole programs
 	$(PYTEST) -m 'not exhaustive' $(addprefix --ignore=,$(TESTS_BROWSER) $(TESTS_CLAUDE) $(TESTS_WALKS)) $(ARGS)
 
 claude-next: $(VENV)/.installed-test  ## test with another SDK of Claude Code, in a folder aside (SDK=0.2.190; else the newest)
@@ -220,6 +223,13 @@ $(SYSTEMD_ANALYZE):
 	@echo '$(ROOT) apt-get install systemd (Ctrl-C stops).'
 	$(ROOT) apt-get update --quiet=2
 	$(ROOT) apt-get install --quiet=2 --yes --no-install-recommends systemd
+
+$(INITDB):
+	@command -v apt-get >/dev/null || { echo 'Install the server of PostgreSQL: logs are tested in it.'; exit 1; }
+	@echo 'Logs are tested in PostgreSQL. Installing its server on this machine with'
+	@echo '$(ROOT) apt-get install postgresql (Ctrl-C stops).'
+	$(ROOT) apt-get update --quiet=2
+	$(ROOT) apt-get install --quiet=2 --yes --no-install-recommends postgresql
 
 # As root there may be no sudo.
 ROOT := $(if $(filter 0,$(shell id -u)),,sudo)

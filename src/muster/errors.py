@@ -582,6 +582,30 @@ class StoreFailed(Unavailable):
     """
 
 
+class DatabaseFailed(StoreFailed):
+    """The database did not take this ({detail}). Nothing was accepted. Retry when it works."""
+
+
+class InDoubt(StoreFailed):
+    """The database did not answer ({detail}), so it is not known whether this was carried out. Look
+    before you send it again; with an idempotency key it can be sent again as it is.
+    """
+
+
+class LogRewound(Unavailable):
+    """The log in {place} lacks events that were answered: event {seq} is gone, or is another. The
+    database was replaced by an older copy. Start muster again to go on from there.
+    """
+
+    exit_code = 5
+
+
+class DatabaseUnusable(Unavailable):
+    """The database {place} cannot be used ({detail}). Check its address, user and password, and
+    that it runs.
+    """
+
+
 class StoppedUnlogged(StoreFailed):
     """The log could not be written ({detail}). {name!r} is stopped all the same, and its pause is
     recorded when there is room. Make room on the disk, or make the home writable.

@@ -749,6 +749,25 @@ LOG = (
                 "test_a_refusal_is_forgotten_if_the_other_writers_events_allow_the_command",
             ],
             "engine/test_dispatcher.py": ["test_events_that_others_wrote_to_the_log_are_folded"],
+            "store/test_postgres.py": [
+                "test_commands_of_several_processes_are_carried_out_once_and_in_one_order",
+                "test_a_process_is_not_refused_what_another_was_just_promised",
+                "test_no_writer_is_kept_from_writing_by_another",
+                "test_a_commit_is_heard_by_the_others_at_once",
+            ],
+        },
+    ),
+    Promise(
+        "A log in PostgreSQL loses nothing that was answered, whatever becomes of the server or the network, and every "
+        "error about it is true.",
+        {
+            "store/test_postgres_faults.py": [
+                "test_nothing_is_lost_if_the_server_is_killed_with_writers",
+                "test_nothing_is_lost_if_connections_are_terminated_at_random",
+                "test_commits_whose_answers_got_lost_are_found_in_the_log",
+                "test_a_silent_server_leaves_a_commit_in_doubt_and_a_lost_question_too",
+                "test_an_older_copy_of_the_database_is_noticed_by_every_writer",
+            ],
         },
     ),
     Promise(

@@ -6,12 +6,15 @@ import resource
 import sqlite3
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import AbstractContextManager, contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any, ParamSpec, Protocol
 
 from muster.store.base import EventStore
 from muster.store.memory import MemoryStore
+from muster.store.postgres.store import PostgresStore
 from muster.store.sqlite import SqliteStore
+from tests.postgres import a_database, shared_database
 from tests.waits import WAIT_SECONDS
 
 Given = ParamSpec("Given")
@@ -73,6 +76,29 @@ class SqliteHarness:
     def broken_disk(self) -> Generator[None]:
         with file_size_limited(1):
             yield
+
+
+class PostgresHarness:
+    """A log in a real PostgreSQL; each harness has a team of its own."""
+
+    _teams = count(1)
+
+    def __init__(self) -> None:
+        self.database = a_database()
+        self.team = f"team {next(self._teams)}"
+
+    async def open(self) -> EventStore:
+        return await PostgresStore.open(self.database, self.team)
+
+    @contextmanager
+    def broken_disk(self) -> Generator[None]:
+        """Let the server refuse to write events of this team."""
+        cluster, database = shared_database()
+        team = cluster.execute(f"SELECT id FROM muster.teams WHERE name = '{self.team}'", database)
+        table = "ALTER TABLE muster.events"
+        cluster.execute(f"{table} ADD CONSTRAINT broken CHECK (team <> {team}) NOT VALID", database)
+        yield
+        cluster.execute(f"{table} DROP CONSTRAINT broken", database)
 
 
 @contextmanager

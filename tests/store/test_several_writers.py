@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muster.engine.dispatcher import Dispatcher
@@ -50,6 +50,7 @@ def orders(writers: int) -> st.SearchStrategy[list[Order]]:
 
 @pytest.mark.parametrize("count", [2, 4])
 def test_commands_of_several_writers_are_carried_out_once_and_in_one_order(count: int) -> None:
+    @settings(max_examples=40)
     @given(st.lists(orders(count), min_size=1, max_size=5))
     def lives(rounds: Sequence[Sequence[Order]]) -> None:
         async def scene() -> None:

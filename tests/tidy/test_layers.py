@@ -522,6 +522,7 @@ CHANCE = Keeper(
 KEEPERS = {
     "msgspec": WIRE,
     "acp": Keeper(("muster.runtimes.acp",), "one runtime of several, an extra, loaded late"),
+    "asyncpg": Keeper(("muster.store.postgres.connecting",), "an extra; only a database needs it"),
     "claude_agent_sdk": Keeper(("muster.runtimes.claude",), "one runtime of several, an extra"),
     "client": Keeper(
         ("muster.claude_plugin.plugin.hook",),

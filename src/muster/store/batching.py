@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from muster.durations import Durations
-from muster.errors import Closed, Impossible, StoreFailed
+from muster.errors import Closed, Impossible, LogRewound, MusterError, StoreFailed
 from muster.machines.events import Event
 from muster.store.base import Decider, Snapshot, Stored
 from muster.store.codec import stored
@@ -45,14 +45,16 @@ class Batch:
                 future.set_result(None)
 
     def refuse(self, error: Exception) -> None:
-        """Fail every call that still waits, with `StoreFailed`: nothing was written."""
+        """Fail every call that still waits, with `StoreFailed` unless the error says more."""
         for future in self.waiters:
             if not future.done():
                 future.set_exception(_refusal(error))
 
 
-def _refusal(error: Exception) -> StoreFailed:
-    refusal = StoreFailed(detail=str(error))
+def _refusal(error: Exception) -> MusterError:
+    """An error for each call: raising one error in several tasks would mix up their traces."""
+    says_more = isinstance(error, StoreFailed | LogRewound)
+    refusal = type(error)(**error.found) if says_more else StoreFailed(detail=str(error))
     refusal.__cause__ = error
     return refusal
 

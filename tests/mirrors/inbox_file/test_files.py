@@ -379,7 +379,7 @@ def test_what_was_written_before_a_crash_is_recognised_and_only_recorded(desk: D
             seq = await desk.say("Lyra", "one")
             await desk.until(lambda: desk.agent("Lyra").delivered == seq)
         stored = [each for each in await desk.store.read(after=0, limit=100) if each.seq <= seq]
-        before._log, before._last_seq = stored, seq  # pyright: ignore[reportPrivateUsage]
+        before._log.events, before._last_seq = stored, seq  # pyright: ignore[reportPrivateUsage]
         desk.store = before  # the log as it was between the two
         await desk.boot()
         assert desk.agent("Lyra").delivered == 0

@@ -1,0 +1,221 @@
+"""The store of a log in PostgreSQL: group commit, deciding again, and taking turns.
+
+One task writes. It takes all batches that wait, and sends them as one commit; more gather
+meanwhile. If another writer was first, its events are taken in and everything that waits is decided
+again. Then the next commit waits for its turn: it locks the team's row, takes in what came, decides
+and appends. Without that, a writer that is quicker or nearer to the server would always be first.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from muster.errors import DatabaseFailed, MusterError
+from muster.store.base import (
+    BYTES_END,
+    EVERYTHING,
+    SEQ_END,
+    LogFilter,
+    MessageSearch,
+    SearchSlice,
+    Snapshot,
+    Stored,
+)
+from muster.store.batching import Batch, vet
+from muster.store.chain import LogHead, chained
+from muster.store.postgres.appending import CommitRequest, append, find_end, send, tail
+from muster.store.postgres.connecting import CALL_SECONDS, Connection, Database, is_answer
+from muster.store.postgres.news import News
+from muster.store.postgres.opening import OpenLog, open_log
+from muster.store.postgres.reading import PostgresReader
+from muster.store.sharing import SharedStore
+
+TURN_SECONDS: Final = 0.1
+"""A writer whose turns take longer, because it is far away, tries without the lock first: it would
+hold up the near ones."""
+
+
+class _Plan(NamedTuple):
+    batches: Sequence[Batch]
+    commit: CommitRequest
+
+
+class _Turn(NamedTuple):
+    """How far a commit in turn has come."""
+
+    plan: _Plan | None = None
+    is_done: bool = False
+    in_doubt: bool = False
+
+
+class PostgresStore(SharedStore):
+    """One team's log in a database, to which other processes write as well."""
+
+    def __init__(self, log: OpenLog) -> None:
+        super().__init__(last_seq=log.head.seq)
+        self._log = log
+        self._end = log.head
+        self._reader = PostgresReader(log)
+        self._is_contended = False
+        self._work = asyncio.Event()
+        self._news = News(log, self._work.set)
+        self._loop = asyncio.get_running_loop()
+        self._writing = self._loop.create_task(self._write_all())
+        self._hearing = self._loop.create_task(self._news.run())
+
+    @classmethod
+    async def open(cls, database: Database, team: str) -> "PostgresStore":
+        """Open the log of a team in a database; creates it as needed."""
+        return cls(await open_log(database, team))
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other writers may append to the log: they may come at any time."""
+        return True
+
+    async def read(
+        self,
+        *,
+        after: int,
+        limit: int,
+        where: LogFilter = EVERYTHING,
+        backwards: bool = False,
+        before: int = SEQ_END,
+        bytes_max: int = BYTES_END,
+    ) -> Sequence[Stored]:
+        """Up to `limit` events with `after < seq < before` in order (backwards: newest first)."""
+        self._require_open()
+        return await self._reader.read(
+            after=after,
+            limit=limit,
+            where=where,
+            backwards=backwards,
+            before=before,
+            bytes_max=bytes_max,
+        )
+
+    async def search(self, search: MessageSearch, *, before: int, limit: int) -> SearchSlice:
+        """Up to `limit` messages with `seq < before` that a search finds, the newest first."""
+        self._require_open()
+        return await self._reader.search(search, before=before, limit=limit)
+
+    async def load_snapshot(self, version: int) -> Snapshot | None:
+        """The newest snapshot of that version, if any."""
+        self._require_open()
+        return await self._reader.load_snapshot(version)
+
+    async def load_cursor(self, reader: str) -> int:
+        """The last `seq` that a reader has handled; 0 where it has none."""
+        self._require_open()
+        return await self._reader.load_cursor(reader)
+
+    # ── the task that writes ──────────────────────────────────────────────────────────────────────
+
+    def _write(self, batch: Batch) -> None:
+        self._work.set()
+
+    def _finish(self, closed: asyncio.Future[None]) -> None:
+        self._writing.add_done_callback(lambda _: closed.set_result(None))
+        self._work.set()
+
+    async def _write_all(self) -> None:
+        """Write what waits and take in what others wrote, until the store is closed."""
+        try:
+            while self._closing is None or self._unanswered:
+                await self._work.wait()
+                self._work.clear()
+                await self._write_waiting()
+        finally:
+            self._hearing.cancel()
+            await asyncio.wait({self._hearing})
+            await self._log.close()
+
+    async def _write_waiting(self) -> None:
+        try:
+            if self._is_followed and not self._unanswered:
+                await self._look()
+            while self._unanswered:
+                await self._commit()
+        except Exception as error:
+            self._failed(error)
+
+    async def _commit(self) -> None:
+        """Write everything that waits, unless another writer comes first."""
+        began = self._loop.time()
+        turn = await self._in_turn() if self._is_contended else _Turn()
+        plan = turn.plan or self._plan()
+        if turn.is_done or await append(self._log, plan.commit, in_doubt=turn.in_doubt):
+            self.commit_times.add(self._loop.time() - began)
+            self._answer(plan)
+        else:
+            self._is_contended = True
+            await self._look()
+
+    def _plan(self) -> _Plan:
+        """One commit of all batches that wait."""
+        batches = list(self._unanswered)
+        vet(batches, self._end.seq)
+        events = [event for batch in batches for event in batch.events]
+        commit = CommitRequest(
+            end=self._end,
+            rows=chained(events, self._end.digest)[0],
+            cursors={reader: seq for batch in batches for reader, seq in batch.cursors.items()},
+            snapshots=[each for batch in batches for each in batch.snapshots],
+            is_checked=any(batch.deciders for batch in batches),
+        )
+        return _Plan(batches, commit)
+
+    def _answer(self, plan: _Plan) -> None:
+        self._end = plan.commit.last
+        if plan.commit.rows:
+            self._news.tell(self._end.seq)
+        try:
+            self._committed(plan.batches)
+        except Exception as error:  # of a callback: this task goes on, and the loop reports it
+            context = {"message": "a callback of the store failed", "exception": error}
+            self._loop.call_exception_handler(context)
+
+    # ── other writers ─────────────────────────────────────────────────────────────────────────────
+
+    async def _in_turn(self) -> _Turn:
+        """Lock the end of the log, take in what came, decide, and append.
+
+        If the connection is lost, the result says how far it came, and the commit goes on alone.
+        """
+        began, plan = self._loop.time(), None
+        try:
+            async with asyncio.timeout(CALL_SECONDS):
+                connection = await self._log.writer.connected()
+                async with connection.transaction():
+                    end = await find_end(self._log, connection, "lock_end", self._end)
+                    was_overtaken = await self._catch_up(connection, end)
+                    plan = self._plan()
+                    if not await send(connection, self._log.team, plan.commit):
+                        raise DatabaseFailed(detail="the log does not end at its last event")
+        except MusterError:
+            raise
+        except Exception as error:
+            self._log.writer.drop()
+            return _Turn(plan, in_doubt=plan is not None and not is_answer(error))
+        self._is_contended = was_overtaken and self._loop.time() - began < TURN_SECONDS
+        return _Turn(plan, is_done=True)
+
+    async def _look(self) -> None:
+        """Take in what others have appended, if anything."""
+
+        async def look(connection: Connection) -> None:
+            end = await find_end(self._log, connection, "find_end", self._end)
+            await self._catch_up(connection, end)
+
+        await self._log.writer.run(look)
+
+    async def _catch_up(self, connection: Connection, end: LogHead) -> bool:
+        """Take in the events up to `end`; whether there were any."""
+        before = self._end
+        while end != self._end:
+            found = await tail(self._log, connection, self._end)
+            if not found.events:
+                break
+            self._end = found.end
+            self._overtaken(found.events)
+        return before != self._end

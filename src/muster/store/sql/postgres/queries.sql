@@ -1,0 +1,149 @@
+-- Every statement that muster runs on a log in PostgreSQL. A statement begins at its name; the
+-- comment below the name gives its purpose. $1 is the team, except where a comment says otherwise.
+
+-- name: create_schema
+-- The schema, and the table that says which migrations it has had. Without parameters.
+CREATE SCHEMA IF NOT EXISTS muster;
+CREATE TABLE IF NOT EXISTS muster.migrations (number integer PRIMARY KEY);
+
+-- name: lock_schema
+-- One process at a time creates or migrates the schema; released at the end of the transaction.
+SELECT pg_advisory_xact_lock(hashtextextended('muster migrations', 0));
+
+-- name: schema_version
+-- The last migration; 0 for a new schema. Without parameters.
+SELECT coalesce(max(number), 0) FROM muster.migrations
+
+-- name: add_migration
+-- Remember a migration. $1 is its number.
+INSERT INTO muster.migrations (number) VALUES ($1)
+
+-- name: create_team
+-- The row of a team, unless there is one. $1 is its name.
+INSERT INTO teams (name) VALUES ($1) ON CONFLICT (name) DO NOTHING
+
+-- name: find_team
+-- A team, and where its log ends. $1 is its name.
+SELECT id, last_seq, last_link FROM teams WHERE name = $1
+
+-- name: append
+-- Append events behind the place $2 with the digest $3, and save cursors, if the log ends there.
+-- Returns how many ends were moved: 1 or 0. One statement is one transaction and one round trip;
+-- a second writer waits for the row, then finds that the end has moved.
+WITH place AS (
+    UPDATE teams SET last_seq = $2 + cardinality($4::text[]), last_link = $10
+    WHERE id = $1 AND last_seq = $2 AND last_link = $3
+    RETURNING id
+), appended AS (
+    INSERT INTO events (team, seq, type, seat, channel, crc, data, chain)
+    SELECT place.id, $2 + new.n, new.type, new.seat, new.channel, new.crc, new.data, new.chain
+    FROM place, unnest($4::text[], $5::bigint[], $6::text[], $7::bigint[], $8::bytea[], $9::bytea[])
+        WITH ORDINALITY AS new (type, seat, channel, crc, data, chain, n)
+), saved AS (
+    INSERT INTO cursors (team, reader, seq)
+    SELECT place.id, cursor.reader, cursor.seq
+    FROM place, unnest($11::text[], $12::bigint[]) AS cursor (reader, seq)
+    ON CONFLICT (team, reader) DO UPDATE SET seq = greatest(cursors.seq, excluded.seq)
+)
+SELECT count(*) FROM place
+
+-- name: check_end
+-- Save cursors, if there are any, and return where the log ends. Two writers of one cursor may
+-- overtake each other, so it only moves on.
+WITH saved AS (
+    INSERT INTO cursors (team, reader, seq)
+    SELECT $1, cursor.reader, cursor.seq FROM unnest($2::text[], $3::bigint[]) AS cursor (reader, seq)
+    ON CONFLICT (team, reader) DO UPDATE SET seq = greatest(cursors.seq, excluded.seq)
+)
+SELECT last_seq, last_link FROM teams WHERE id = $1
+
+-- name: find_end
+-- Where the log ends.
+SELECT last_seq, last_link FROM teams WHERE id = $1
+
+-- name: lock_end
+-- Where the log ends; nobody else moves the end until this transaction is over.
+SELECT last_seq, last_link FROM teams WHERE id = $1 FOR UPDATE
+
+-- name: tail
+-- The event at a place, and those behind it.
+SELECT seq, type, seat, channel, crc, data, chain FROM events
+WHERE team = $1 AND seq >= $2
+ORDER BY seq LIMIT $3
+
+-- name: find_forwards
+-- A page of the log: up to $4 events between $2 and $3 that pass a filter, up to the one that
+-- reaches $5 bytes. A null condition passes all; $6 has the types.
+SELECT seq, type, seat, channel, crc, data FROM (
+    SELECT *, sum(length(data)) OVER (ORDER BY seq) - length(data) AS before FROM (
+        SELECT * FROM events
+        WHERE team = $1 AND seq > $2 AND seq < $3
+          AND ($6::text[] IS NULL OR type = ANY ($6))
+          AND ($7::bigint IS NULL OR seat = $7)
+          AND ($8::text IS NULL OR channel = $8)
+        ORDER BY seq LIMIT $4
+    ) AS page
+) AS measured
+WHERE before < $5 ORDER BY seq
+
+-- name: find_backwards
+-- The events that pass a filter, the newest first.
+SELECT seq, type, seat, channel, crc, data FROM (
+    SELECT *, sum(length(data)) OVER (ORDER BY seq DESC) - length(data) AS before FROM (
+        SELECT * FROM events
+        WHERE team = $1 AND seq > $2 AND seq < $3
+          AND ($6::text[] IS NULL OR type = ANY ($6))
+          AND ($7::bigint IS NULL OR seat = $7)
+          AND ($8::text IS NULL OR channel = $8)
+        ORDER BY seq DESC LIMIT $4
+    ) AS page
+) AS measured
+WHERE before < $5 ORDER BY seq DESC
+
+-- name: messages_backwards
+-- The newest messages first: what the index `messages` has.
+SELECT seq, type, seat, channel, crc, data FROM (
+    SELECT *, sum(length(data)) OVER (ORDER BY seq DESC) - length(data) AS before FROM (
+        SELECT * FROM events
+        WHERE team = $1 AND seq > $2 AND seq < $3
+          AND type IN ('user_message', 'agent_message', 'announcement', 'message_imported')
+        ORDER BY seq DESC LIMIT $4
+    ) AS page
+) AS measured
+WHERE before < $5 ORDER BY seq DESC
+
+-- name: load_snapshots
+-- The snapshots of one version, the newest first.
+SELECT seq, crc, data FROM snapshots WHERE team = $1 AND version = $2 ORDER BY seq DESC
+
+-- name: save_snapshot
+-- Save a snapshot; one at the same place is replaced, because its version may have changed.
+INSERT INTO snapshots (team, seq, version, crc, data) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (team, seq) DO UPDATE
+SET version = excluded.version, crc = excluded.crc, data = excluded.data
+
+-- name: drop_old_snapshots
+-- Keep the newest only.
+DELETE FROM snapshots
+WHERE team = $1 AND seq NOT IN (
+    SELECT seq FROM snapshots WHERE team = $1 ORDER BY seq DESC LIMIT $2
+)
+
+-- name: load_cursor
+-- The last event that a reactor has handled.
+SELECT seq FROM cursors WHERE team = $1 AND reader = $2
+
+-- name: join
+-- Be counted as a writer of the team until the connection ends. $1 is `muster`, $2 the team.
+SELECT pg_advisory_lock_shared(hashtext($1), $2)
+
+-- name: count_writers
+-- How many writers of the team there are. $1 is `muster`, $2 the team.
+SELECT count(*) FROM pg_locks
+WHERE locktype = 'advisory' AND granted AND database = (
+    SELECT oid FROM pg_database WHERE datname = current_database()
+) AND classid = (hashtext($1)::bigint & 4294967295)::oid AND objid = $2::integer::oid
+
+-- name: tell
+-- Wake the other writers. $1 is the channel, $2 where the log ends.
+SELECT pg_notify($1, $2)

@@ -1,0 +1,65 @@
+"""A proxy in front of a PostgreSQL, which loses what passes through it."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+SOCKET: Final = ".s.PGSQL.5432"
+
+
+class Proxy:
+    """Passes bytes between clients and a server, until it is told not to."""
+
+    def __init__(self, server: Path) -> None:
+        self.loses_questions = False
+        self.loses_answers = False
+        self.lost = asyncio.Event()
+        """Set when something was lost."""
+
+        self._server = server
+        self._writers: list[asyncio.StreamWriter] = []
+
+    @classmethod
+    @asynccontextmanager
+    async def opened(cls, folder: Path, server: Path) -> AsyncGenerator["Proxy"]:
+        """Listen in a folder, as the server does in its own."""
+        proxy = cls(server / SOCKET)
+        listening = await asyncio.start_unix_server(proxy._serve, folder / SOCKET)
+        try:
+            yield proxy
+        finally:
+            listening.close()
+            proxy.cut()
+
+    def cut(self) -> None:
+        """Reset all connections."""
+        for writer in self._writers:
+            writer.transport.abort()
+        self._writers.clear()
+
+    def heal(self) -> None:
+        """Pass everything on again, over new connections: what was lost stays lost."""
+        self.loses_questions = self.loses_answers = False
+        self.cut()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        answers, questions = await asyncio.open_unix_connection(self._server)
+        self._writers += [writer, questions]
+        with suppress(ConnectionError):
+            await asyncio.gather(
+                self._pass(reader, questions, is_answer=False),
+                self._pass(answers, writer, is_answer=True),
+            )
+
+    async def _pass(
+        self, source: asyncio.StreamReader, target: asyncio.StreamWriter, *, is_answer: bool
+    ) -> None:
+        while data := await source.read(65536):
+            if self.loses_answers if is_answer else self.loses_questions:
+                self.lost.set()
+                continue
+            target.write(data)
+            await target.drain()
+        target.close()

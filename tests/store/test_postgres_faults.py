@@ -1,0 +1,259 @@
+"""Faults of a real PostgreSQL and of the way to it: nothing that was answered is lost or there
+twice, and every error is true."""
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import asynccontextmanager, suppress
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from muster.engine.dispatcher import Dispatcher
+from muster.errors import DatabaseFailed, InDoubt, LogRewound, LogUnreadable, StoreFailed
+from muster.machines.events import UserMessage
+from muster.store.base import EventStore
+from muster.store.postgres import connecting
+from muster.store.postgres.connecting import Database
+from muster.store.postgres.store import PostgresStore
+from tests.builders import HUMAN, logged
+from tests.postgres import QUICK, Cluster, a_database, new_cluster, remove, shared_database
+from tests.store.building import event
+from tests.store.harness import in_loop
+from tests.store.proxy import Proxy
+from tests.store.several_writers import Writers, post
+from tests.waits import until_async
+
+NUMBERS = count(1)
+
+
+@pytest.fixture
+def cluster() -> Generator[Cluster]:
+    """A server that the test may kill; it is not started yet."""
+    cluster = new_cluster(f"own-{next(NUMBERS)}")
+    yield cluster
+    remove(cluster)
+
+
+@asynccontextmanager
+async def opened(database: Database, writers: int = 2) -> AsyncGenerator[list[EventStore]]:
+    team = f"faulty {next(NUMBERS)}"
+    stores: list[EventStore] = [await PostgresStore.open(database, team) for _ in range(writers)]
+    try:
+        yield stores
+    finally:
+        await asyncio.gather(*(each.close() for each in stores))
+
+
+class Posts:
+    """Writers that post as fast as they can, and remember what they were answered."""
+
+    def __init__(self, writers: Writers) -> None:
+        self.writers = writers
+        self.answered: list[str] = []
+        self.doubtful: list[str] = []
+        self.failed: list[str] = []
+        self.stopping = False
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            for dispatcher in self.writers.dispatchers:
+                for _ in range(4):
+                    group.create_task(self._post(dispatcher))
+
+    async def _post(self, dispatcher: Dispatcher) -> None:
+        while not self.stopping:
+            text = f"post {next(NUMBERS)}"
+            try:
+                await dispatcher.send(post(text), actor=HUMAN)
+            except InDoubt:
+                self.doubtful.append(text)
+            except StoreFailed:
+                self.failed.append(text)
+            else:
+                self.answered.append(text)
+
+    async def more(self, number: int = 50) -> None:
+        """Return when so many more were answered."""
+        wanted = len(self.answered) + number
+
+        async def are_there() -> bool:
+            return len(self.answered) >= wanted
+
+        await until_async(are_there)
+
+    async def check(self) -> None:
+        """Everything that was answered is there once, and nothing that was refused."""
+        await self.writers.check()
+        events = await logged(self.writers.stores[0], UserMessage)
+        said = [each.fact.text for each in events if isinstance(each.fact, UserMessage)]
+        assert len(set(said)) == len(said)
+        assert set(self.answered) <= set(said) <= {*self.answered, *self.doubtful}
+
+
+@asynccontextmanager
+async def posting(stores: Sequence[EventStore]) -> AsyncGenerator[Posts]:
+    """Writers that post while the body provokes a fault, and check what is there afterwards."""
+    posts = Posts(await Writers.on(stores))
+    async with asyncio.TaskGroup() as group:
+        group.create_task(posts.run())
+        await posts.more()
+        yield posts
+        await posts.more()
+        posts.stopping = True
+    await posts.check()
+
+
+@in_loop
+async def test_nothing_is_lost_if_the_server_is_killed_with_writers(cluster: Cluster) -> None:
+    cluster.start()  # it flushes what it commits
+    async with opened(Database(cluster.url())) as stores, posting(stores) as posts:
+        for _ in range(2):
+            await asyncio.to_thread(cluster.kill)
+            await asyncio.to_thread(cluster.start)
+            await posts.more()
+    assert not posts.failed
+    assert not posts.doubtful
+
+
+@in_loop
+async def test_nothing_is_lost_if_connections_are_terminated_at_random() -> None:
+    database = a_database()
+    admin = await database.connect()
+    async with opened(database) as stores, posting(stores) as posts:
+        for number in range(10):
+            await admin.fetch(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> "
+                "pg_backend_pid() AND datname = current_database() AND random() < $1",
+                random.Random(number).random(),
+            )
+            await posts.more(10)
+    await admin.close()
+    assert not posts.failed
+    assert not posts.doubtful
+
+
+@in_loop
+async def test_commits_whose_answers_got_lost_are_found_in_the_log(tmp_path: Path) -> None:
+    cluster, name = shared_database()
+    async with Proxy.opened(tmp_path, cluster.folder) as proxy:
+        async with (
+            opened(Database(cluster.url(name, tmp_path)), 1) as stores,
+            posting(stores) as posts,
+        ):
+            for _ in range(6):
+                proxy.lost.clear()
+                proxy.loses_answers = True
+                await proxy.lost.wait()
+                proxy.heal()
+                await posts.more(10)
+        assert not posts.failed
+        assert not posts.doubtful
+
+
+@in_loop
+async def test_commits_in_turn_whose_answers_got_lost_are_found_in_the_log(tmp_path: Path) -> None:
+    cluster, name = shared_database()
+    async with Proxy.opened(tmp_path, cluster.folder) as proxy:
+        async with (
+            opened(Database(cluster.url(name, tmp_path)), 3) as stores,
+            posting(stores) as posts,
+        ):
+            for _ in range(6):
+                proxy.lost.clear()
+                proxy.loses_answers = True
+                await proxy.lost.wait()
+                proxy.heal()
+                await posts.more(10)
+        assert not posts.failed
+        assert not posts.doubtful
+
+
+@in_loop
+async def test_a_silent_server_leaves_a_commit_in_doubt_and_a_lost_question_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connecting, "GIVE_UP_SECONDS", 0.4)
+    monkeypatch.setattr(connecting, "CALL_SECONDS", 0.3)
+    cluster, name = shared_database()
+    async with (
+        Proxy.opened(tmp_path, cluster.folder) as proxy,
+        opened(Database(cluster.url(name, tmp_path)), 1) as (store,),
+    ):
+        await store.append([event(1)])
+        proxy.loses_answers = True
+        with pytest.raises(InDoubt, match="not known"):
+            await store.append([event(2)])
+        with pytest.raises(DatabaseFailed, match="no answer in time"):
+            await store.append([event(2)])  # no connection: nothing was sent
+        with pytest.raises(LogUnreadable):
+            await store.read(after=0, limit=9)
+        proxy.heal()
+        seen: list[int] = []
+        store.on_commit = lambda events: seen.extend(each.seq for each in events)
+        with suppress(StoreFailed):  # it was carried out after all
+            await store.append([event(2)])
+        assert seen == [2]
+
+
+@in_loop
+async def test_a_commit_that_the_server_refuses_while_in_doubt_stays_in_doubt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connecting, "GIVE_UP_SECONDS", 0.5)
+    cluster, name = shared_database()
+    async with (
+        Proxy.opened(tmp_path, cluster.folder) as proxy,
+        opened(Database(cluster.url(name, tmp_path)), 1) as (store,),
+    ):
+        await store.append([event(1)])
+        proxy.loses_questions = True
+        written = store.append([event(2)])
+        await proxy.lost.wait()
+        table = "ALTER TABLE muster.events"
+        cluster.execute(f"{table} ADD CONSTRAINT full_disk CHECK (seq < 2) NOT VALID", name)
+        proxy.heal()
+        with pytest.raises(InDoubt, match="not known"):
+            await written
+        cluster.execute(f"{table} DROP CONSTRAINT full_disk", name)
+        await store.append([event(2)])
+
+
+@in_loop
+async def test_an_older_copy_of_the_database_is_noticed_by_every_writer(cluster: Cluster) -> None:
+    cluster.start(*QUICK)
+    async with opened(Database(cluster.url())) as stores:
+        first, second = stores
+        await first.append([event(1)])
+        await second.append(())
+        cluster.stop()
+        older = cluster.copied(cluster.folder / "older")
+        cluster.start(*QUICK)
+        await first.append([event(2)])
+        await second.append(())
+        cluster.stop()
+        cluster.rewind(older)
+        cluster.start(*QUICK)
+        for store in stores:
+            with pytest.raises(LogRewound, match="event 2"):
+                await store.append([event(3)])
+
+
+@in_loop
+async def test_a_cancelled_reader_leaves_the_next_one_a_new_connection(tmp_path: Path) -> None:
+    cluster, name = shared_database()
+    async with (
+        Proxy.opened(tmp_path, cluster.folder) as proxy,
+        opened(Database(cluster.url(name, tmp_path)), 1) as (store,),
+    ):
+        await store.append([event(1)])
+        proxy.lost.clear()
+        proxy.loses_questions = True
+        reading = asyncio.ensure_future(store.load_cursor("reader"))
+        await proxy.lost.wait()
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+        proxy.heal()
+        assert await store.load_cursor("reader") == 0
