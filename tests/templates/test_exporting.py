@@ -111,6 +111,17 @@ def test_a_template_has_roles_souls_settings_and_channels() -> None:
     assert "channels.board.selector" in left_out
 
 
+def test_a_name_that_summon_asked_for_is_asked_for_once_where_an_agent_has_taken_it() -> None:
+    """The export of every team with names for its seats was refused after its first SUMMON."""
+    written = f'{SETTINGS}\n[summon]\nseats = 3\nnames = ["Lyra", "", "Ada"]\n'
+    document = tomllib.loads(written)
+    settings = read_settings(Path("muster.toml"), written, document, {})
+    text, _ = write_template(document, settings, team(), PROJECT, "")
+    template = check_template(Path("t.toml"), text)
+    assert template.settings.summon.names == ("", "", "Ada")
+    assert template.settings.agents["Lyra"].soul == "I am Lyra.\nStill."
+
+
 def test_what_was_left_out_is_a_comment_of_the_template() -> None:
     text, left_out = exported()
     assert all(f"# Left out: {each}\n" in text for each in left_out)

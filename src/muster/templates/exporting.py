@@ -178,14 +178,23 @@ class _Exporter:
                 self.left_out.append(f"channels.{channel.id}.{SELECTOR}")
         return {MEMBERS: known, **{key: self._value(rule) for key, rule in rules.items()}}
 
-    def rest(self) -> Iterator[tuple[str, object]]:
-        """The other tables that a template may hold."""
+    def rest(self, agents: _Data) -> Iterator[tuple[str, object]]:
+        """The other tables that a template may hold.
+
+        A name that SUMMON asked for and an agent has taken is the name of a table now.
+        """
+        taken = {name_key(name) for name in agents}
         for table in TABLES:
             if table not in (AGENTS, CHANNELS) and table in self._document:
                 content = dict(cast("_Data", self._document[table]))
                 command = content.get("command")
                 if command is not None:
                     content["command"] = self._command(command)
+                names = cast("list[str] | None", content.get("names"))
+                if names is not None:
+                    content["names"] = [
+                        name if name_key(name) not in taken else "" for name in names
+                    ]
                 yield table, self._value(content)
 
 
@@ -221,7 +230,7 @@ def write_template(
     channels = exporter.channels(agents)
     content = {
         TEMPLATE: {"format": FORMAT, **({ABOUT: about} if about else {})},
-        **dict(exporter.rest()),
+        **dict(exporter.rest(agents)),
         **({AGENTS: agents} if agents else {}),
         **({CHANNELS: channels} if channels else {}),
     }

@@ -121,7 +121,7 @@ def test_agents_as_json_is_what_the_server_answers(home: Path) -> None:
 def test_an_empty_team_says_how_to_begin(tmp_path: Path) -> None:
     play(tmp_path, JULIAN)
     assert does(tmp_path, "agents").splitlines()[-1] == (
-        "There are no agents yet. `muster summon` creates eight."
+        "There are no agents yet. `muster summon` prepares seats for them."
     )
     assert json.loads(does(tmp_path, "agents", "--json"))["button"] == "SUMMON"
 

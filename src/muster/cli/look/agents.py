@@ -33,7 +33,7 @@ PAGE: Final = 64
 
 _HEADER: Final = ("SEAT", "AGENT", "STATE", "COLOUR", "GENDER", "SOUL", "LAST ALIVE", "EVIDENCE")
 _PRESS: Final = {
-    Button.SUMMON: "There are no agents yet. `muster summon` creates eight.",
+    Button.SUMMON: "There are no agents yet. `muster summon` prepares seats for them.",
     Button.WAKE: "`muster wake` wakes all sleeping agents.",
 }
 
