@@ -127,6 +127,13 @@ format: $(VENV)/.installed-lint $(BIOME)/.installed  ## rewrite the Python, the 
 types: $(VENV)/.installed-test $(VENV)/.installed-lint $(VENV)/.installed-bench
 	$(BIN)/python -m basedpyright
 
+# One after the other: several of them install into one environment, or with one package manager.
+INSTALLED := $(VENV)/.installed-lint $(VENV)/.installed-test $(VENV)/.installed-bench $(BIOME)/.installed \
+	$(AGENTS)/.installed $(FRAMEWORKS)/.installed $(CHROMIUM) $(FIREFOX) $(INITDB) $(SYSTEMD_ANALYZE)
+.PHONY: installed
+installed:
+	@for each in $(INSTALLED); do $(MAKE) --no-print-directory --jobs=1 $$each || exit 1; done
+
 check: lint types test  ## lint, types and tests: what CI runs
 
 bench: $(VENV)/.installed-bench | $(CHROMIUM)  ## measure, against raw baselines in the same run

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.store.reading import row_label
+from muster.store.rows import row_label
 from tests.homes import TWO_AGENTS, muster, play
 
 
