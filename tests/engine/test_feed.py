@@ -287,3 +287,19 @@ def test_subscribers_that_catch_up_together_read_a_full_page_once(
         assert store.reads == before + 1
 
     run(scene())
+
+
+def test_a_subscriber_that_leaves_takes_its_filter_along() -> None:
+    async def scenario() -> None:
+        feed = Feed(MemoryStore(), last_seq=0)
+        where = LogFilter(types=frozenset({"never"}))
+        waiting = [asyncio.ensure_future(take(feed, after=0, until=1, where=where)) for _ in "ab"]
+        await settled()
+        assert feed.filters_waiting == 1
+        for left, task in enumerate(waiting):
+            task.cancel()
+            await asyncio.wait({task})
+            assert feed.filters_waiting == 1 - left
+        feed.close()
+
+    run(scenario())

@@ -298,6 +298,19 @@ def test_a_page_of_another_site_cannot_use_the_cookie(server: Server, stranger: 
     stranger.asked("POST", "/api/tokens", 201, json=wish, headers=ours)
 
 
+@pytest.mark.parametrize("path", ["/api/agents/Ada/next", "/api/agents"])
+def test_a_page_of_another_port_cannot_even_read_with_the_cookie(
+    path: str, server: Server, stranger: Asker, boss: Asker
+) -> None:
+    if "Ada" not in str(boss.get("/api/agents")):
+        boss.post("/api/agents", {"name": "Ada"}, 201)
+    stranger.post("/api/session", {"token": server.token})
+    for site in ("same-site", "cross-site"):
+        stranger.refused("GET", path, 403, "forbidden", headers={"sec-fetch-site": site})
+    for site in ("same-origin", "none"):
+        stranger.asked("GET", path, 200, headers={"sec-fetch-site": site})
+
+
 def test_a_page_of_another_site_cannot_use_a_token_either(server: Server, boss: Asker) -> None:
     evil = {"origin": "http://evil.example"}
     boss.refused("POST", "/api/tokens", 403, "forbidden", json={"role": "viewer"}, headers=evil)

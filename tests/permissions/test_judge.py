@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from time import process_time
 
 import pytest
 
@@ -433,3 +434,13 @@ def test_a_line_gets_a_network_and_daemons_only_if_its_programs_need_them(
     grants = judge("MAIN", "Bash", {"command": command}, cwd="/").grants
     assert grants is not None
     assert (grants.network, grants.sockets) == (network, sockets)
+
+
+@pytest.mark.parametrize("field", ["file_path", "cwd"])
+def test_a_path_that_no_kernel_takes_is_denied_at_once(field: str) -> None:
+    long = "/" + "a/" * 400_000
+    given = {"file_path": long if field == "file_path" else "a.md", "content": "x"}
+    began = process_time()
+    verdict = judge("MAIN", "Write", given, cwd=long if field == "cwd" else "/")
+    assert not verdict.allowed
+    assert process_time() - began < 1  # it takes the square of the length: minutes

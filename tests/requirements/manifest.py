@@ -1366,6 +1366,25 @@ TALKING = (
 
 WHO_MAY = (
     Promise(
+        "Hostile text, paths and readers cost the server no time that others would wait for.",
+        {
+            "views/test_markdown.py": ["test_brackets_that_begin_no_link_take_no_time"],
+            "permissions/test_judge.py": ["test_a_path_that_no_kernel_takes_is_denied_at_once"],
+            "engine/test_feed.py": ["test_a_subscriber_that_leaves_takes_its_filter_along"],
+        },
+    ),
+    Promise(
+        "A page of another port reads nothing with the cookie, and private files are not shown.",
+        {
+            "http/test_auth.py": [
+                "test_a_page_of_another_port_cannot_even_read_with_the_cookie",
+            ],
+            "http/routes/test_dialogues.py": [
+                "test_private_files_are_shown_to_nobody_or_to_operators_alone",
+            ],
+        },
+    ),
+    Promise(
         "A caller without a valid token can do nothing, and each token only what its role permits.",
         {
             "http/test_auth.py": [

@@ -29,6 +29,16 @@ PAGES_KEPT: Final = 8
 """Full pages of the store that other subscribers at the same place share: some megabytes."""
 
 
+class _News:
+    """What subscribers with the same filter wait for, and how many do."""
+
+    __slots__ = ("event", "waiting")
+
+    def __init__(self) -> None:
+        self.event = asyncio.Event()
+        self.waiting = 0
+
+
 class Feed:
     """The log as it grows, for any number of readers."""
 
@@ -38,7 +48,7 @@ class Feed:
         self._last = last_seq
         self._recent: list[Stored] = []
         self._recent_bytes = 0
-        self._waiting: dict[LogFilter, asyncio.Event] = {}
+        self._waiting: dict[LogFilter, _News] = {}
         """Wakes the subscribers that have caught up, by their filter."""
 
         self._pages: dict[tuple[LogFilter, int], Sequence[Stored]] = {}
@@ -48,6 +58,11 @@ class Feed:
     def last_seq(self) -> int:
         """The newest event that subscribers may see."""
         return self._last
+
+    @property
+    def filters_waiting(self) -> int:
+        """Number of filters that subscribers wait with, which every commit is compared to."""
+        return len(self._waiting)
 
     @property
     def kept_events(self) -> int:
@@ -70,13 +85,13 @@ class Feed:
         if len(self._recent) > 2 * RECENT_EVENTS_MAX or self._recent_bytes > 2 * RECENT_BYTES_MAX:
             self._trim()
         for where in [each for each in self._waiting if _concerns(stored, each)]:
-            self._waiting.pop(where).set()
+            self._waiting.pop(where).event.set()
 
     def close(self) -> None:
         """Let every subscriber read to the end of the log, then end its stream."""
         self._closed = True
         for news in self._waiting.values():
-            news.set()
+            news.event.set()
 
     async def follow(
         self, *, after: int, where: LogFilter = EVERYTHING
@@ -93,7 +108,19 @@ class Feed:
             elif self._closed:
                 return
             else:
-                await self._waiting.setdefault(where, asyncio.Event()).wait()
+                await self._news(where)
+
+    async def _news(self, where: LogFilter) -> None:
+        """Wait for an event that passes `where`, or for the end of the feed."""
+        news = self._waiting.setdefault(where, _News())
+        news.waiting += 1
+        try:
+            await news.event.wait()
+        finally:
+            news.waiting -= 1
+            # every commit looks at all filters: the last waiter takes its filter away
+            if not news.waiting and self._waiting.get(where) is news:
+                del self._waiting[where]
 
     async def at(self, seq: int) -> Stored | None:
         """The published event at a place in the log."""

@@ -82,7 +82,10 @@ class AccessControl:
         self._check_host(request)
         secret = bearer(request)
         has_cookie = cookie_name(request) in request.cookies
-        _check_origin(request, needed=secret is None and has_cookie and not route.is_public)
+        by_cookie = secret is None and has_cookie and not route.is_public
+        _check_origin(request, needed=by_cookie)
+        if by_cookie:
+            _check_fetch(request)
         if route.is_public:
             return ANONYMOUS
         token = token_for(request, team, self.browsers, self._session_tokens)
@@ -169,6 +172,17 @@ def _check_origin(request: Request, *, needed: bool) -> None:
     host = request.headers.get("host", "")
     if origin not in {f"http://{host}", f"https://{host}"}:
         raise WrongOrigin(origin=origin or "(none)", method=request.method)
+
+
+def _check_fetch(request: Request) -> None:
+    """Refuse what another page, also one of another port of this host, asks with the cookie.
+
+    A browser sends the cookie to every port of a host, and no `Origin` with a GET; but it says
+    where each request comes from. An address that a person typed comes from nowhere.
+    """
+    site = request.headers.get("sec-fetch-site", "none")
+    if site not in {"same-origin", "none"}:
+        raise WrongOrigin(origin=f"({site})", method=request.method)
 
 
 # ── rate limits ───────────────────────────────────────────────────────────────────────────────────

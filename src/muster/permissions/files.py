@@ -12,6 +12,9 @@ from muster.regular_files import open_regular, read_start
 CONTENT_CHARS_MAX = 4 * 1024 * 1024
 """Up to this size an edit is applied in memory, to see how the file would begin."""
 
+PATH_CHARS_MAX = 4096
+"""The longest path: the kernel takes no longer one (PATH_MAX)."""
+
 
 class Refusal:
     """A denied write: the last part of the rule's name, the pattern, and the reason."""
@@ -29,6 +32,8 @@ class Target:
 
     def __init__(self, path: str, cwd: str) -> None:
         given = os.path.join(cwd, path)  # noqa: PTH118
+        if len(given) > PATH_CHARS_MAX:  # to resolve a path takes the square of its length
+            raise ValueError(f"a path has at most {PATH_CHARS_MAX} characters")
         self.real = os.path.realpath(given)
         names = (os.path.normpath(given), self.real)
         self.names = tuple(dict.fromkeys((*names, *map(_without_tail, names))))

@@ -19,15 +19,24 @@ if TYPE_CHECKING:  # loaded by the first text that is rendered
 RENDERED_CHARS_MAX: Final = 32 * 1024
 """A longer text is shown without rendering: it is not prose, and parsing it would be slow."""
 
+BRACKETS_MAX: Final = 1000
+"""A text with more opening brackets is shown without rendering: each of them may begin a link, and
+looking for its end takes the length of the text."""
+
 SCHEMES: Final = frozenset({"http", "https", "mailto"})
 
 
 def render(text: str, *, breaks: bool = False) -> str:
     """A text as HTML. With `breaks`, as in a chat, a line break in a paragraph stays one."""
     text = text.encode(errors="replace").decode()
-    if len(text) > RENDERED_CHARS_MAX:
-        return f"<pre>{escape(text)}</pre>"
+    if len(text) > RENDERED_CHARS_MAX or text.count("[") > BRACKETS_MAX:
+        return as_it_is(text)
     return _parser(breaks).render(text)
+
+
+def as_it_is(text: str) -> str:
+    """A text as HTML without rendering."""
+    return f"<pre>{escape(text)}</pre>"
 
 
 @cache

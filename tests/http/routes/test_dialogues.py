@@ -26,6 +26,7 @@ open("turned\\u202etxt.exe", "w").write("<script>window.hurt=1</script>")
 os.symlink("/etc/passwd", "link")
 os.symlink("..", "up")
 os.mkfifo("pipe")
+open(".env", "w").write("SECRET=1")
 print("done")
 """
 
@@ -36,21 +37,23 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def operator(base: Path) -> Generator[Asker]:
+def server(base: Path) -> Generator[Server]:
     for name, description in AGENTS.items():
         agent_file(base / "agents", name, description)
     home = base / "home"
     home.mkdir()
     command = json.dumps([sys.executable, "-c", MAKER])
     (home / "muster.toml").write_text(f"[delegation]\ncommand = {command}\n")
-    with live(home, HOME=str(base / "nobody")) as server, _operator(server) as somebody:
+    with live(home, HOME=str(base / "nobody")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def operator(server: Server) -> Generator[Asker]:
+    with asker(server, server.token) as somebody:
         somebody.post("/api/delegation", {"path": "session", "agents": ["agents"]})
         somebody.post("/api/conversations", {"text": PYTHON})
         yield somebody
-
-
-def _operator(server: Server):  # noqa: ANN202 - a context manager of an asker
-    return asker(server, server.token)
 
 
 FILE = "/api/conversations/conv_001/file"
@@ -118,6 +121,23 @@ def test_a_folder_that_became_a_link_leads_nowhere(operator: Asker, base: Path) 
         assert look(operator, "hello.py")["changed"]
     finally:
         (outputs / "aside").replace(kept)
+
+
+def test_private_files_are_shown_to_nobody_or_to_operators_alone(
+    server: Server, operator: Asker, base: Path
+) -> None:
+    outputs = base / "session/conversations/conv_001/outputs"
+    token = operator.post("/api/tokens", {"role": "viewer"}, 201)["secret"]
+    with asker(server, token) as viewer:
+        assert look(operator, ".env")["text"] == "SECRET=1"
+        problem = viewer.asked("GET", FILE, 403, params={"path": ".env"})
+        assert "Only operators" in problem["detail"]
+    (outputs / "second-name").hardlink_to(outputs / "latin.txt")
+    try:
+        problem = operator.asked("GET", FILE, 403, params={"path": "latin.txt"})
+        assert "hard link" in problem["detail"]
+    finally:
+        (outputs / "second-name").unlink()
 
 
 def test_bad_questions_are_refused(operator: Asker) -> None:

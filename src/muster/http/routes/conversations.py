@@ -3,6 +3,7 @@
 All paths in requests lie in the project: the folder that holds the team's home.
 """
 
+import asyncio
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -21,7 +22,7 @@ from muster.machines.commands import (
 from muster.machines.ids import ConversationId, WorkspaceId
 from muster.machines.state import Delegation
 from muster.machines.vocabulary import DelegationMode, WorkspaceState
-from muster.permissions.judge import judge
+from muster.permissions.judge import Verdict, judge
 from muster.routing.router import Router
 from muster.views.answers import View
 from muster.views.answers.conversations import (
@@ -299,12 +300,16 @@ class VerdictView(View, frozen=True, kw_only=True):
     delegate_to: str | None
 
 
+def _verdict(body: ToolCall, root: Path) -> Verdict:
+    return judge(body.state, body.tool, body.input, cwd=body.cwd, policy=policy_of(root))
+
+
 @route("POST", "/api/permit", may=EVERYBODY)
 async def permit(call: ApiCall, body: ToolCall) -> VerdictView:
     """Judge a tool call by the permissions of a state."""
     path = call.team.delegation.path
-    policy = policy_of(Path(path) if path else call.muster.requests.project)
-    verdict = judge(body.state, body.tool, body.input, cwd=body.cwd, policy=policy)
+    root = Path(path) if path else call.muster.requests.project
+    verdict = await asyncio.to_thread(_verdict, body, root)  # it reads files that agents can write
     return VerdictView(
         decision=verdict.decision,
         rule=verdict.rule,

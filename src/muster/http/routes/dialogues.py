@@ -8,20 +8,22 @@ from agents and are not trusted.
 import asyncio
 import os
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
 import msgspec
 
+from muster.delegation.folder.private_files import check_links, check_place
 from muster.delegation.folder.workspace import outputs_of
-from muster.errors import Forbidden, NotFound
+from muster.errors import NotFound
 from muster.http.routing import EVERYBODY, ApiCall, route
 from muster.images import image_type_of
 from muster.machines.events import Event
 from muster.machines.ids import ConversationId
-from muster.machines.vocabulary import FileChange
+from muster.machines.vocabulary import FileChange, Role
 from muster.regular_files import open_regular
 from muster.store.codec import encode
 from muster.views.answers import View
@@ -30,6 +32,9 @@ from muster.views.conversations import views_of
 
 DIALOGUE_EVENTS_MAX: Final = 1000
 """How many events of a conversation are shown, the newest ones; the log has all of them."""
+
+CheckPlace = Callable[[Path, Path, str], None]
+"""Refuses a file by its real path, the folder that it must lie in, and its recorded path."""
 
 TEXT_BYTES_MAX: Final = 64 * 1024
 """The longest part of a text file that is shown."""
@@ -119,11 +124,17 @@ async def look_at_file(call: ApiCall, conversation: str, query: FileQuery) -> Lo
     if file is None or file.change is FileChange.DELETED:
         raise NotFound(kind="file", name=query.path)
     folder = call.muster.requests.project if file.outside else root / outputs_of(conversation)
-    return await asyncio.to_thread(_look, folder, file)
+    check = partial(check_place, home=_home(call), is_operator=call.caller.role is Role.OPERATOR)
+    return await asyncio.to_thread(_look, folder, file, check)
 
 
-def _look(folder: Path, file: FileView) -> LookView:
-    content, size = _read(folder, file.path)
+def _home(call: ApiCall) -> Path | None:
+    settings = call.muster.settings.path
+    return None if settings is None else settings.parent
+
+
+def _look(folder: Path, file: FileView, check: CheckPlace) -> LookView:
+    content, size = _read(folder, file.path, check)
     whole = len(content) == size
     changed = size != file.size or (whole and sha256(content).hexdigest() != file.sha256)
     seen = LookView(path=file.path, kind="other", size=size, changed=changed)
@@ -137,17 +148,16 @@ def _look(folder: Path, file: FileView) -> LookView:
     return msgspec.structs.replace(seen, kind="text", text=text, cut=size > TEXT_BYTES_MAX)
 
 
-def _read(folder: Path, path: str) -> tuple[bytes, int]:
-    """The beginning of a file in a folder, and its size; links out of the folder are refused."""
+def _read(folder: Path, path: str, check: CheckPlace) -> tuple[bytes, int]:
+    """The beginning of a file in a folder, and its size; private files are refused."""
     try:
-        real = (folder / path).resolve(strict=True)
-        if not real.is_relative_to(folder.resolve()):
-            raise Forbidden(
-                who="This page", act=f"show {path!r}", remedy="It lies outside of the project."
-            )
+        real, top = (folder / path).resolve(strict=True), folder.resolve()
+        check(real, top, path)
         opened = open_regular(real, follow_links=False)
         with os.fdopen(opened, "rb") as stream:
-            return stream.read(PICTURE_BYTES_MAX), os.fstat(opened).st_size
+            found = os.fstat(opened)
+            check_links(found, path)
+            return stream.read(PICTURE_BYTES_MAX), found.st_size
     except (OSError, ValueError, RuntimeError) as gone:
         raise NotFound(kind="file", name=path) from gone
 

@@ -1,6 +1,7 @@
 """Markdown over HTTP: text of agents as HTML that a page can show without trusting it."""
 
 import asyncio
+from collections.abc import Callable, Iterator
 from typing import Annotated, Final
 
 import msgspec
@@ -8,10 +9,14 @@ import msgspec
 from muster.http.routing import EVERYBODY, ApiCall, route
 from muster.http.types import StrictBody
 from muster.views.answers import View
-from muster.views.markdown import render
+from muster.views.markdown import as_it_is, render
 
 TEXTS_MAX: Final = 256
 """Texts in one request: as many as a page of messages has."""
+
+RENDER_SECONDS: Final = 0.5
+"""Time for the texts of one request: a hundred times what a page of messages takes. The texts
+that are left then are shown without rendering."""
 
 
 class MarkdownBody(StrictBody, frozen=True, kw_only=True):
@@ -31,9 +36,14 @@ class Rendered(View, frozen=True, kw_only=True):
 @route("POST", "/api/markdown", may=EVERYBODY)
 async def render_texts(call: ApiCall, body: MarkdownBody) -> Rendered:
     """Render Markdown as safe HTML: for messages, souls and other text of agents."""
-    # in a thread: a long text must not block the loop
-    return Rendered(html=await asyncio.to_thread(_all, body))
+    # in a thread: a long text must not block the loop; a request that waits for one is given up
+    # when its caller disconnects
+    monotonic = call.muster.clock.monotonic
+    work = asyncio.to_thread(lambda: tuple(_all(body, monotonic)))
+    return Rendered(html=await call.unless_ended(work))
 
 
-def _all(body: MarkdownBody) -> tuple[str, ...]:
-    return tuple(render(text, breaks=body.breaks) for text in body.texts)
+def _all(body: MarkdownBody, monotonic: Callable[[], float]) -> Iterator[str]:
+    end = monotonic() + RENDER_SECONDS
+    for text in body.texts:
+        yield render(text, breaks=body.breaks) if monotonic() < end else as_it_is(text)

@@ -267,7 +267,9 @@ class Parser(Lexer):
     def _array(self) -> None:
         self.at += 1
         self._blanks(newlines=True)
-        while self.word() is not None:
+        while (item := self.word()) is not None:
+            if item.raw.startswith("["):  # bash calculates a subscript, and runs what is in it
+                raise NotUnderstood("an array has an item with a subscript")
             self._blanks(newlines=True)
         if self.peek() != ")":
             raise NotUnderstood("an array cannot be parsed")
