@@ -518,6 +518,12 @@ class HomeOfAnother(Refused):
     """
 
 
+class HomeNotTrusted(Refused):
+    """{home} came with its git repository and would run as you: {programs}. Read its muster.toml;
+    if you trust its authors, run muster up --trust.
+    """
+
+
 class StateFileInUse(Refused):
     """{path} is followed by {holder} (process {pid}). Stop that first, or name another file."""
 

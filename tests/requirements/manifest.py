@@ -1366,6 +1366,18 @@ TALKING = (
 
 WHO_MAY = (
     Promise(
+        "A home that came with a repository runs nothing before its user has approved it.",
+        {
+            "cli/run/test_trusting.py": [
+                "test_a_cloned_home_runs_nothing_until_it_is_trusted",
+                "test_another_clone_in_the_same_place_is_another_home",
+                "test_a_home_that_git_does_not_track_is_the_users_own",
+                "test_a_repository_that_git_cannot_read_is_not_trusted",
+                "test_an_approval_that_cannot_be_kept_counts_once",
+            ],
+        },
+    ),
+    Promise(
         "Hostile text, paths and readers cost the server no time that others would wait for.",
         {
             "views/test_markdown.py": ["test_brackets_that_begin_no_link_take_no_time"],

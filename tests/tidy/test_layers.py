@@ -324,6 +324,11 @@ DOORS = (
         "a template runs on Claude Code where it is installed",
     ),
     Door(
+        ("muster.cli.run.trusted_homes",),
+        ("muster.workspaces.git",),
+        "git says which files came with a repository, and runs no program of it",
+    ),
+    Door(
         ("muster.cli.run.down",),
         ("muster.runtimes.process.processes", "muster.store.reading"),
         "ends the programs of sessions that a killed server left in its log",

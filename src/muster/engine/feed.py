@@ -30,7 +30,7 @@ PAGES_KEPT: Final = 8
 
 
 class _News:
-    """What subscribers with the same filter wait for, and how many do."""
+    """The next event for subscribers with the same filter, and how many wait for it."""
 
     __slots__ = ("event", "waiting")
 

@@ -12,6 +12,7 @@ import click
 from muster.app import open_session
 from muster.cli.reading import running
 from muster.cli.run.serving import serving
+from muster.cli.run.trusting import require_trust
 from muster.client import delegation
 from muster.client.sync import Client
 from muster.delegation.session_folder import HOME_FOLDER
@@ -82,6 +83,7 @@ def carry_out(
                     if not is_repeatable:
                         raise
                     continue
+        require_trust(home, settings)
         try:
             return run(_serve(root, settings, home, here, show))
         except HomeInUse:

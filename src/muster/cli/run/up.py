@@ -25,6 +25,7 @@ from muster.cli.run.open import has_screen
 from muster.cli.run.server_log import log_to_file
 from muster.cli.run.serving import own_address, serving
 from muster.cli.run.stop_signals import StopSignals
+from muster.cli.run.trusting import require_trust
 from muster.cli.saying import say
 from muster.delegation.visiting import server_pid
 from muster.demo import stage
@@ -54,6 +55,7 @@ from muster.team import Muster
 @click.option("--no-browser", is_flag=True, help="Do not open the dashboard [server.open_browser].")
 @click.option("--detach", is_flag=True, help="Run in the background, and return when it is ready.")
 @click.option("--detached", is_flag=True, hidden=True)
+@click.option("--trust", is_flag=True, help="Approve a home that came with a git repository.")
 @click.option("--demo", is_flag=True, help="Run the demo team (scripts, no model) in .muster-demo.")
 @click.pass_context
 def up(
@@ -64,6 +66,7 @@ def up(
     no_browser: bool,
     detach: bool,
     detached: bool,
+    trust: bool,
     demo: bool,
 ) -> int:
     """Run the team's server, here or in the background.
@@ -79,6 +82,7 @@ def up(
     pid = server_pid(home)
     if pid is not None:
         raise HomeInUse(pid=pid, home=home)
+    require_trust(home, settings, is_given=trust)
     options = _options(host, port, no_browser=no_browser, demo=demo)
     if detach:
         return start_detached(home, options)
