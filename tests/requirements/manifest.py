@@ -1394,6 +1394,9 @@ WHO_MAY = (
             "http/routes/test_dialogues.py": [
                 "test_private_files_are_shown_to_nobody_or_to_operators_alone",
             ],
+            "delegation/folder/test_private_files.py": [
+                "test_nothing_of_the_home_is_shown_but_outputs_that_lie_there",
+            ],
         },
     ),
     Promise(
