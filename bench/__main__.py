@@ -21,6 +21,7 @@ from bench import (
     kernel,
     mcp,
     memory,
+    postgres,
     report,
     run_control,
     search,
@@ -40,6 +41,8 @@ _INTRO: Final = """\
   baseline writes prepared bytes, decides nothing and has no waiting callers.
 - *Every flush 1 ms* uses a shim on both sides that makes fsync and fdatasync take exactly 1 ms:
   the flush time of a shared disk drifts more than the measured difference.
+- *PostgreSQL* is Debian's server on the same machine, with `fsync` on. One process is a complete
+  team again; of several at once, the first is one, and the others decide and commit alone.
 - *Boot* is `open_team` in a fresh process until the start is in the log, on the process's own clock
   from the end of its imports. The log is simulated work of 48 agents in 12 channels: posts, turns,
   activity, waits, disconnects.
@@ -68,7 +71,7 @@ _INTRO: Final = """\
 
 
 GROUPS: Final = (
-    *("kernel", "durable", "boot", "memory", "startup", "http", "sse", "idle"),
+    *("kernel", "durable", "postgres", "boot", "memory", "startup", "http", "sse", "idle"),
     *("starts", "stops", "crowd", "flood", "web", "hooks", "confine", "search"),
     *("inject", "settings", "mcp"),
 )
@@ -146,6 +149,7 @@ def main() -> int:
     lines: list[Line] = []
     with tempfile.TemporaryDirectory(prefix="muster-bench-", dir=options.dir) as name:
         folder = Path(name).resolve()
+        folder.chmod(0o711)  # the server of PostgreSQL may run as another user
         about = report.circumstances(folder)
         for line in _measured(folder, options):
             print(report.terminal_line(line), flush=True)
@@ -180,6 +184,7 @@ def _benchmarks(
     return {
         "kernel": partial(kernel.measure, effort.kernel_rounds),
         "durable": partial(flushed, durable.measure, "durable", effort.durable_rounds),
+        "postgres": partial(flushed, postgres.measure, "postgres", effort.durable_rounds),
         "boot": partial(
             boot.measure,
             folder / "boot",

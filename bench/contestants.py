@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -63,14 +63,15 @@ def running(
     environment: Mapping[str, str],
     python: str = sys.executable,
     first: str = "",
+    arguments: Sequence[str] = (),
 ) -> Generator[Contestant]:
     """Run a contestant in a folder of its own until the end of the block.
 
-    `first` is a line that it reads before its greeting.
+    `first` is a line that it reads before its greeting. Its arguments are the folder, or others.
     """
     folder.mkdir(parents=True)
     process = subprocess.Popen(
-        [python, "-m", module, str(folder)],
+        [python, "-m", module, *(arguments or (str(folder),))],
         cwd=ROOT,
         env={**os.environ, **environment},
         stdin=subprocess.PIPE,

@@ -26,7 +26,7 @@ from muster.machines.kernel.team import decide
 from muster.machines.state import Channel, Team
 from muster.machines.vocabulary import Authority, TurnConfig
 from muster.sessions.reactor import Sessions
-from muster.store.base import Snapshot
+from muster.store.base import EventStore, Snapshot
 from muster.store.sqlite import SqliteStore
 
 HUMAN: Final = "Grace"
@@ -75,7 +75,7 @@ def founded(channels: int, members: int, now: datetime) -> Team:
 class Scribe:
     """Writes a team's events into a store, many commands per commit."""
 
-    def __init__(self, store: SqliteStore, now: datetime, team: Team) -> None:
+    def __init__(self, store: EventStore, now: datetime, team: Team) -> None:
         self._store = store
         self._unwritten: list[Event] = []
         self.team = team
@@ -106,19 +106,30 @@ async def writing(home: Path) -> AsyncGenerator[Scribe]:
     """Open or create a home, with a `Scribe` that continues its log."""
     store = await SqliteStore.open(home)
     try:
-        scribe = Scribe(store, SystemClock().now(), (await load_from(store)).team)
+        scribe = await continuing(store)
         yield scribe
         await scribe.write()
     finally:
         await store.close()
 
 
+async def continuing(store: EventStore) -> Scribe:
+    """A `Scribe` that continues the log of a store."""
+    return Scribe(store, SystemClock().now(), (await load_from(store)).team)
+
+
+async def found(scribe: Scribe, *, channels: int, members: int) -> None:
+    """Create a new team."""
+    for command in founding(channels, members):
+        scribe.send(command)
+        await scribe.write(at_least=_COMMIT_EVENTS)
+    await scribe.write()
+
+
 async def found_home(home: Path, *, channels: int, members: int, snapshot: bool = False) -> None:
     """Create a home with a new team."""
     async with writing(home) as scribe:
-        for command in founding(channels, members):
-            scribe.send(command)
-            await scribe.write(at_least=_COMMIT_EVENTS)
+        await found(scribe, channels=channels, members=members)
         if snapshot:
             await scribe.snapshot()
 

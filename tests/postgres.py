@@ -11,7 +11,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -26,6 +26,7 @@ BINARIES: Final = max(
 """The newest server on this machine."""
 
 NOBODY: Final = 65534
+NO_VARIABLES: Final[Mapping[str, str]] = {}
 QUICK: Final = ("fsync=off", "full_page_writes=off")
 SMALL: Final = ("listen_addresses=", "autovacuum=off", "shared_buffers=16MB", "jit=off")
 
@@ -65,14 +66,19 @@ class Cluster:
         shutil.rmtree(self._data)
         older._data.rename(self._data)
 
-    def start(self, *settings: str) -> None:
+    def start(self, *settings: str, environment: Mapping[str, str] = NO_VARIABLES) -> None:
         """Start the server, and return when it answers."""
         line: list[str | Path] = [BINARIES / "postgres", "-D", self._data, "-k", self.folder]
         for each in (*SMALL, *settings):
             line += ["-c", each]
         with (self.folder / "server.log").open("ab") as log:
             self.server = subprocess.Popen(
-                _unprivileged(line), cwd="/", stdout=log, stderr=log, start_new_session=True
+                _unprivileged(line),
+                cwd="/",
+                env={**os.environ, **environment},
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
         until(self._is_ready, (self.folder / "server.log").read_text)
 

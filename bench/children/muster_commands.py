@@ -14,15 +14,15 @@ from muster.app import TeamOptions, open_team
 from muster.engine.dispatcher import Dispatcher
 from muster.machines.commands import PostMessage
 
-_CHANNELS = 16
-_IN_FLIGHT = (1, 16, 100)
+CHANNELS = 16
+IN_FLIGHT = (1, 16, 100)
 
 
 def task(dispatcher: Dispatcher, in_flight: int) -> Task:
     """A task of commands with a fixed number in flight."""
 
     async def post(number: int, count: int) -> None:
-        channel = channel_id(number % _CHANNELS)
+        channel = channel_id(number % CHANNELS)
         for _ in range(count):
             text = "please look at the failing build first"
             command = PostMessage(channel=channel, text=text, speaker_name=HUMAN)
@@ -38,9 +38,9 @@ def task(dispatcher: Dispatcher, in_flight: int) -> Task:
 
 async def main(home: Path) -> None:
     """Create a team of 48 in 16 channels, and serve."""
-    await found_home(home, channels=_CHANNELS, members=3)
+    await found_home(home, channels=CHANNELS, members=3)
     async with open_team(home, TeamOptions(human=HUMAN)) as muster:
-        await serve({f"muster-{each}": task(muster.dispatcher, each) for each in _IN_FLIGHT})
+        await serve({f"muster-{each}": task(muster.dispatcher, each) for each in IN_FLIGHT})
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typing import Final
 
 from bench.children.serving import Task, serve
 
-_EVENT: Final = (
+EVENT: Final = (
     b'{"seq":4711,"ts":"2026-05-09T07:00:00.123456Z","sessionId":"boot-1","actor":"person:Grace",'
     b'"cause":null,"v":1,"type":"user_message","text":"please look at the failing build first",'
     b'"speakerName":"Grace","targetAgent":null,"channel":"channel-3","mode":"inject","deliverTo":[9]}'
@@ -55,7 +55,7 @@ class Raw:
             for _ in range(per_commit):
                 self._seq += 1
                 channel = f"channel-{self._seq % _ROWS}"
-                execute(_APPEND, (self._seq, "user_message", None, channel, _EVENT))
+                execute(_APPEND, (self._seq, "user_message", None, channel, EVENT))
                 execute(_UPDATE, (channel, _ROW))
             execute("COMMIT")
 

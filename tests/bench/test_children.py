@@ -12,6 +12,7 @@ from muster.home.lock import LOG_FILE
 from muster.machines.kernel.invariants import violations
 from muster.store.codec import decode
 from muster.store.reading import LogReader
+from tests.postgres import shared_database
 
 
 def log_types(home: Path) -> list[str]:
@@ -52,3 +53,18 @@ def test_a_contestant_executes_as_many_steps_as_requested(tmp_path: Path) -> Non
     assert cost.steps == 32
     assert cost.seconds > 0
     assert log_types(folder / "home").count("user_message") == 32
+
+
+def test_two_contestants_write_to_one_team_in_postgres(tmp_path: Path) -> None:
+    cluster, database = shared_database()
+    given = (cluster.url(database), "contest")
+    module = "bench.children.muster_postgres"
+    with (
+        running(module, tmp_path / "1", environment={}, arguments=(*given, "first")) as first,
+        running(module, tmp_path / "2", environment={}, arguments=(*given, "other")) as other,
+    ):
+        assert first.do("muster-16", 32).seconds > 0
+        assert other.do("muster-1", 8).seconds > 0
+    team = "SELECT id FROM muster.teams WHERE name = 'contest'"
+    count = f"SELECT count(*) FROM muster.events WHERE type = 'user_message' AND team = ({team})"
+    assert cluster.execute(count, database) == "40"

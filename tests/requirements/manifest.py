@@ -767,6 +767,7 @@ LOG = (
                 "test_commits_whose_answers_got_lost_are_found_in_the_log",
                 "test_a_silent_server_leaves_a_commit_in_doubt_and_a_lost_question_too",
                 "test_an_older_copy_of_the_database_is_noticed_by_every_writer",
+                "test_a_process_that_is_frozen_or_killed_keeps_no_other_from_writing",
             ],
         },
     ),

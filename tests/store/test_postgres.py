@@ -34,6 +34,8 @@ from tests.store.several_writers import TURN_OVER, Order, Writers, enroll, post
 from tests.waits import until_async
 
 SECRET = "hunter2"
+OVER = "over"
+"""A channel of the tests, to wait for everything that was told before."""
 
 
 @pytest.fixture
@@ -105,12 +107,14 @@ async def test_no_writer_is_kept_from_writing_by_another(harness: PostgresHarnes
         writers = await Writers.on(stores)
         done = [0, 0]
 
-        async def write(number: int) -> None:
-            while min(done) < 20:
+        async def write(number: int, least: int) -> None:
+            while min(done) < least:
                 await writers.dispatchers[number].send(post("again"), actor=HUMAN)
                 done[number] += 1
 
-        await asyncio.gather(write(0), write(1))
+        await asyncio.gather(write(0, 10), write(1, 10))  # a first statement takes longer
+        done[:] = [0, 0]
+        await asyncio.gather(write(0, 60), write(1, 60))
         assert max(done) < 5 * min(done)
         await writers.check()
 
@@ -181,11 +185,13 @@ async def test_a_writer_that_is_alone_tells_nobody(
     async with openings(harness, 1) as (store,):
         listener, counter = await Listener.of(harness), Counter()
         await until_async(partial(listener.hears_nothing_of, store, counter))
+        assert all([await listener.hears_nothing_of(store, counter) for _ in range(20)])
         other = await harness.open()
         came = await heard(other)
         await store.append(counter.decide(said("in company")))
         await came.wait()
         assert not await listener.hears_nothing_of(store, counter)
+        await listener.connection.execute(SQL["tell"], listener.channel, "hello?")
         await other.close()
         await listener.connection.close()
 
@@ -195,7 +201,7 @@ class Listener:
 
     def __init__(self, connection: Connection, channel: str) -> None:
         self.connection = connection
-        self._channel = channel
+        self.channel = channel
         self._told: list[str] = []
         self._over = asyncio.Event()
 
@@ -204,23 +210,25 @@ class Listener:
         connection = await harness.database.connect()
         team = await connection.fetchval("SELECT id FROM teams WHERE name = $1", harness.team)
         listener = cls(connection, f"muster_{team}")
-        await connection.add_listener(listener._channel, listener._hear)
+        await connection.add_listener(listener.channel, listener._hear)
+        await connection.add_listener(OVER, listener._hear)
         return listener
 
     def _hear(self, _: object, pid: int, channel: str, text: str) -> None:
-        self._told.append(text)
-        if text == "over":
+        if channel == OVER:
             self._over.set()
+        else:
+            self._told.append(text)
 
     async def hears_nothing_of(self, store: EventStore, counter: Counter) -> bool:
-        """Whether nobody is told of a commit before the next poll is over."""
+        """Whether nobody is told of a commit."""
         self._told.clear()
         await store.append(counter.decide(said("hello")))
-        for _ in range(3):
+        for _ in range(3):  # notifications come in order, and a commit is told of at once
             self._over.clear()
-            await self.connection.execute(SQL["tell"], self._channel, "over")
+            await self.connection.execute(SQL["tell"], OVER, "")
             await self._over.wait()
-        return set(self._told) == {"over"}
+        return not self._told
 
 
 # ── opening ───────────────────────────────────────────────────────────────────────────────────────

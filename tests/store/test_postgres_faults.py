@@ -2,7 +2,11 @@
 twice, and every error is true."""
 
 import asyncio
+import os
 import random
+import signal
+import subprocess
+import sys
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import asynccontextmanager, suppress
 from itertools import count
@@ -13,9 +17,10 @@ import pytest
 from muster.engine.dispatcher import Dispatcher
 from muster.errors import DatabaseFailed, InDoubt, LogRewound, LogUnreadable, StoreFailed
 from muster.machines.events import UserMessage
-from muster.store.base import EventStore
+from muster.store.base import SEQ_END, EventStore
 from muster.store.postgres import connecting
 from muster.store.postgres.connecting import Database
+from muster.store.postgres.news import News
 from muster.store.postgres.store import PostgresStore
 from tests.builders import HUMAN, logged
 from tests.postgres import QUICK, Cluster, a_database, new_cluster, remove, shared_database
@@ -23,7 +28,7 @@ from tests.store.building import event
 from tests.store.harness import in_loop
 from tests.store.proxy import Proxy
 from tests.store.several_writers import Writers, post
-from tests.waits import until_async
+from tests.waits import WAIT_SECONDS, until_async
 
 NUMBERS = count(1)
 
@@ -170,6 +175,17 @@ async def test_commits_in_turn_whose_answers_got_lost_are_found_in_the_log(tmp_p
         assert not posts.doubtful
 
 
+@pytest.fixture
+def no_polls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no poll use the connection that a test is about to lose."""
+
+    async def run(_: News) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(News, "run", run)
+
+
+@pytest.mark.usefixtures("no_polls")
 @in_loop
 async def test_a_silent_server_leaves_a_commit_in_doubt_and_a_lost_question_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -197,6 +213,7 @@ async def test_a_silent_server_leaves_a_commit_in_doubt_and_a_lost_question_too(
         assert seen == [2]
 
 
+@pytest.mark.usefixtures("no_polls")
 @in_loop
 async def test_a_commit_that_the_server_refuses_while_in_doubt_stays_in_doubt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -257,3 +274,79 @@ async def test_a_cancelled_reader_leaves_the_next_one_a_new_connection(tmp_path:
             await reading
         proxy.heal()
         assert await store.load_cursor("reader") == 0
+
+
+# ── processes ─────────────────────────────────────────────────────────────────────────────────────
+
+
+class Child:
+    """A process that posts, and the posts that it was answered."""
+
+    def __init__(self, url: str, team: str, life: str) -> None:
+        self.answered: list[str] = []
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.store.postgres_child", url, team, life],
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+
+    def hear(self, number: int) -> None:
+        """Wait for so many more answers."""
+        assert self.process.stdout is not None
+        self.answered += [self.process.stdout.readline().strip() for _ in range(number)]
+
+    def kill(self) -> None:
+        """Kill the process at once, and take what it said until then."""
+        self.process.kill()
+        rest, _ = self.process.communicate()
+        self.answered += [line for line in rest.splitlines(keepends=True) if line.endswith("\n")]
+        self.answered = [line.strip() for line in self.answered if line.strip()]
+
+
+@in_loop
+async def test_a_process_that_is_frozen_or_killed_keeps_no_other_from_writing() -> None:
+    cluster, name = shared_database()
+    database, team = a_database(), f"faulty {next(NUMBERS)}"
+    store = await PostgresStore.open(database, team)
+    await Writers.on([store])
+    frozen, other = (Child(cluster.url(name), team, life) for life in ("frozen", "other"))
+    frozen.hear(100)
+    other.hear(100)
+    frozen.process.send_signal(signal.SIGSTOP)  # it may have the turn: then others wait 2 seconds
+    other.hear(200)
+    frozen.process.send_signal(signal.SIGCONT)
+    frozen.hear(100)
+    frozen.kill()
+    other.hear(200)
+    other.kill()
+    events = await logged(store, UserMessage)
+    said = [each.fact.text for each in events if isinstance(each.fact, UserMessage)]
+    assert len(set(said)) == len(said)
+    assert {*frozen.answered, *other.answered} <= set(said)
+    everything = await logged(store)
+    assert [each.seq for each in everything] == list(range(1, len(everything) + 1))
+    await store.close()
+
+
+@pytest.mark.usefixtures("no_polls")
+@in_loop
+async def test_a_poll_that_fails_fails_no_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster, name = shared_database()
+    database, team = Database(cluster.url(name, tmp_path)), f"faulty {next(NUMBERS)}"
+    async with Proxy.opened(tmp_path, cluster.folder) as proxy:
+        store = await PostgresStore.open(database, team)
+        await store.append([event(1)])
+        monkeypatch.setattr(connecting, "GIVE_UP_SECONDS", 0.2)
+        proxy.loses_questions = True
+        store._take_hint(SEQ_END)  # pyright: ignore[reportPrivateUsage]  # as the poll does
+        await proxy.lost.wait()
+        proxy.lost.clear()
+        monkeypatch.setattr(connecting, "GIVE_UP_SECONDS", WAIT_SECONDS)
+        written = store.append([event(2)])
+        await proxy.lost.wait()  # the poll was given up, and the call is tried
+        proxy.heal()
+        await written
+        await store.close()

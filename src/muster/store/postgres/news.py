@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
+from muster.store.base import SEQ_END
 from muster.store.postgres.connecting import CALL_SECONDS, SETTINGS, Connection
 from muster.store.postgres.opening import SQL, OpenLog
 
@@ -25,14 +26,15 @@ _HELLO: Final = "0"
 class News:
     """Tells the other writers of commits, and hears of theirs."""
 
-    def __init__(self, log: OpenLog, look: Callable[[], None]) -> None:
-        """Call `look` whenever the log may have grown."""
+    def __init__(self, log: OpenLog, look: Callable[[int], None]) -> None:
+        """Call `look` with the place up to which the log may have grown."""
         self._log = log
         self._look = look
         self._channel = f"muster_{log.team}"
-        self._has_company = True
+        self._has_company = False
         self._appended = 0
         self._due = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
 
     def tell(self, seq: int) -> None:
         """Tell the others, if there are any, that the log ends at `seq`."""
@@ -43,20 +45,19 @@ class News:
     async def run(self) -> None:
         """Tell and hear until cancelled; a lost connection is made again."""
         while True:
-            connection: Connection | None = None
-            try:
-                connection = await self._connect()
-                await self._serve(connection)
-            except Exception:  # the log is polled by its writer meanwhile
-                await asyncio.sleep(POLL_SECONDS)
-            finally:
-                if connection is not None:
-                    connection.terminate()
-            self._look()
+            with suppress(Exception):
+                await self._serve_connected()
+            self._look(SEQ_END)  # the poll goes on without a connection
+            await asyncio.sleep(POLL_SECONDS)
 
-    async def _connect(self) -> Connection:
+    async def _serve_connected(self) -> None:
         async with asyncio.timeout(CALL_SECONDS):
-            return await self._log.database.connect(SETTINGS | {"synchronous_commit": "off"})
+            settings = SETTINGS | {"synchronous_commit": "off"}
+            connection = await self._log.database.connect(settings)
+        try:
+            await self._serve(connection)
+        finally:
+            connection.terminate()
 
     async def _serve(self, connection: Connection) -> None:
         """Tell and poll as long as the connection lives."""
@@ -65,25 +66,30 @@ class News:
         def hear(_: object, pid: int, channel: str, place: str) -> None:
             if pid != own:
                 self._has_company = True
-                self._look()
+                self._look(int(place) if place.isdecimal() else SEQ_END)  # anybody may notify
 
         async with asyncio.timeout(CALL_SECONDS):
             await connection.add_listener(self._channel, hear)
             await connection.execute(SQL["join"], _NAMESPACE, self._log.team)
             await connection.execute(SQL["tell"], self._channel, _HELLO)
         while True:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(POLL_SECONDS):
-                    await self._due.wait()
             async with asyncio.timeout(CALL_SECONDS):
-                await self._step(connection)
+                await self._look_around(connection)
+            await self._tell_until(connection, self._loop.time() + POLL_SECONDS)
 
-    async def _step(self, connection: Connection) -> None:
-        """Tell of a commit that is due, or look around."""
-        if self._due.is_set():
-            self._due.clear()
-            await connection.execute(SQL["tell"], self._channel, str(self._appended))
-            return
+    async def _look_around(self, connection: Connection) -> None:
+        """Poll: count the writers, and let the log be looked at."""
         writers = await connection.fetchval(SQL["count_writers"], _NAMESPACE, self._log.team)
         self._has_company = writers > 1
-        self._look()
+        self._look(SEQ_END)
+
+    async def _tell_until(self, connection: Connection, end: float) -> None:
+        """Tell the others of commits until the next poll is due."""
+        while self._loop.time() < end:
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(end):
+                    await self._due.wait()
+            if self._due.is_set():
+                self._due.clear()
+                async with asyncio.timeout(CALL_SECONDS):
+                    await connection.execute(SQL["tell"], self._channel, str(self._appended))

@@ -8,6 +8,7 @@ and appends. Without that, a writer that is quicker or nearer to the server woul
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from muster.errors import DatabaseFailed, MusterError
@@ -58,7 +59,10 @@ class PostgresStore(SharedStore):
         self._reader = PostgresReader(log)
         self._is_contended = False
         self._work = asyncio.Event()
-        self._news = News(log, self._work.set)
+        self._hinted = 0
+        """A place up to which the log may have grown."""
+
+        self._news = News(log, self._take_hint)
         self._loop = asyncio.get_running_loop()
         self._writing = self._loop.create_task(self._write_all())
         self._hearing = self._loop.create_task(self._news.run())
@@ -132,10 +136,12 @@ class PostgresStore(SharedStore):
 
     async def _write_waiting(self) -> None:
         try:
-            if self._is_followed and not self._unanswered:
-                await self._look()
             while self._unanswered:
                 await self._commit()
+            if self._is_followed and self._hinted > self._end.seq:
+                self._hinted = 0
+                with suppress(DatabaseFailed):  # the next poll looks again
+                    await self._look()
         except Exception as error:
             self._failed(error)
 
@@ -148,8 +154,7 @@ class PostgresStore(SharedStore):
             self.commit_times.add(self._loop.time() - began)
             self._answer(plan)
         else:
-            self._is_contended = True
-            await self._look()
+            self._is_contended = True  # the next turn takes in what came, and decides again
 
     def _plan(self) -> _Plan:
         """One commit of all batches that wait."""
@@ -199,6 +204,10 @@ class PostgresStore(SharedStore):
             return _Turn(plan, in_doubt=plan is not None and not is_answer(error))
         self._is_contended = was_overtaken and self._loop.time() - began < TURN_SECONDS
         return _Turn(plan, is_done=True)
+
+    def _take_hint(self, place: int) -> None:
+        self._hinted = max(self._hinted, place)
+        self._work.set()
 
     async def _look(self) -> None:
         """Take in what others have appended, if anything."""
