@@ -174,6 +174,20 @@ def test_a_policy_can_allow_modes_and_times(place: Place, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_a_policy_can_ignore_changes_of_modes_owners_and_times(
+    launcher: str, place: Place, tmp_path: Path
+) -> None:
+    policy = ConfinePolicy((str(place.out),), ignore_metadata=True)
+    plan, before = written(tmp_path, policy), place.seen()
+    line = "chmod 777 old.txt && chown 12345 old.txt && touch -d 2001-01-01 old.txt"
+    ran = launch(launcher, plan, "--", "bash", "-c", line, cwd=place.project)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    for trick in TRICKS.values():
+        launch(launcher, plan, "--", "bash", "-c", trick, cwd=place.project)
+    assert place.seen() == before
+
+
+@pytest.mark.parametrize("launcher", LAUNCHERS)
 def test_a_confined_command_does_not_set_the_clock_of_the_machine(
     launcher: str, place: Place
 ) -> None:

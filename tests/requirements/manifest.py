@@ -3009,6 +3009,7 @@ PERMISSIONS = (
                 "test_no_random_line_changes_a_file_outside_the_allowed_places",
             ],
             "confine/test_launchers.py": [
+                "test_a_policy_can_ignore_changes_of_modes_owners_and_times",
                 "test_a_confined_command_changes_nothing_elsewhere",
                 "test_a_command_that_cannot_be_confined_does_not_run",
                 "test_a_connection_is_refused_unless_it_is_allowed",
@@ -3126,6 +3127,12 @@ CLAUDE = (
                 "test_a_prompt_behind_the_last_word_is_queued_and_each_result_is_its_own",
                 "test_what_comes_of_a_helper_in_the_background_is_no_answer_to_a_prompt",
                 "test_it_has_musters_tools_and_the_session_calls_them",
+            ],
+            "runtimes/acp/test_private_folder.py": [
+                "test_each_start_brings_the_persons_settings_back",
+            ],
+            "acceptance/makers/test_programs.py": [
+                "test_a_confined_program_answers_and_the_kernel_refuses_its_writes_elsewhere",
             ],
             "runtimes/claude/test_own_paths.py": [
                 "test_a_confined_session_reads_the_persons_settings_and_writes_its_own_folder",

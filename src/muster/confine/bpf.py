@@ -38,6 +38,11 @@ class CallRules:
         """Refuse the call."""
         self._add(_RETURN, self._refusal)
 
+    def answer_if(self, value: int, errno: int) -> None:
+        """Skip the call with an error if the word has this value; 0 reports success."""
+        self._add(_EQUAL, value, 0, 1)
+        self._add(_RETURN, _FAIL | errno)
+
     def allow_if(self, value: int) -> None:
         """Allow the call if the word has this value."""
         self._add(_EQUAL, value, 0, 1)

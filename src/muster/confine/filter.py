@@ -6,6 +6,10 @@ the machine itself, which a command of root could make (its clock, its name, its
 reboot), changes of the limits and priorities of other programs, and typing into their terminal. A
 program for another architecture gets no system call at all.
 
+Some programs do not start where they cannot set the mode of a file of their own. A filter sees no
+path, so for those the change of modes, owners and times is ignored wherever the file is: the call
+reports success and changes nothing.
+
 A second filter refuses sockets with EACCES, for a command without a network; a third one refuses
 Unix sockets, for a command that may reach the network but no daemon of this machine.
 """
@@ -14,29 +18,32 @@ from __future__ import annotations
 
 from muster.confine.bpf import ARCH_AT, NUMBER_AT, CallRules, argument_at
 
-_EPERM, _EACCES = 1, 13
+_IGNORED, _EPERM, _EACCES = 0, 1, 13
 
-_LATER = (452, 463, 466, 469)
-"""fchmodat2, setxattrat, removexattrat, file_setattr: the same numbers everywhere."""
+_FCHMODAT2 = 452
+_LATER = (463, 466, 469)
+"""setxattrat, removexattrat, file_setattr: the same numbers everywhere."""
 
 _IO_URING_SETUP = 425
 _X32_BIT = 0x40000000
 
-_METADATA = {
+_MODES = {
     "x86_64": (
-        *(90, 91, 268),  # chmod fchmod fchmodat
+        *(90, 91, 268, _FCHMODAT2),  # chmod fchmod fchmodat
         *(92, 93, 94, 260),  # chown fchown lchown fchownat
         *(132, 235, 261),  # utime utimes futimesat
-        *(188, 189, 190, 197, 198, 199),  # setxattr and removexattr, each in three forms
-        *_LATER,
     ),
     "aarch64": (
-        *(52, 53),  # fchmod fchmodat
+        *(52, 53, _FCHMODAT2),  # fchmod fchmodat
         *(54, 55),  # fchownat fchown
-        *(5, 6, 7, 14, 15, 16),
-        *_LATER,
     ),
 }
+_ATTRIBUTES = {
+    "x86_64": (188, 189, 190, 197, 198, 199, *_LATER),
+    "aarch64": (5, 6, 7, 14, 15, 16, *_LATER),
+}
+"""setxattr and removexattr, each in three forms."""
+
 _AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _MACHINE = {
     "x86_64": (
@@ -81,10 +88,13 @@ CALLS = {"x86_64": (157, 317), "aarch64": (167, 277)}
 """The numbers of prctl and seccomp."""
 
 
-def program(machine: str, *, metadata: bool, truncate: bool) -> bytes:
+def program(
+    machine: str, *, metadata: bool, truncate: bool, ignore_metadata: bool = False
+) -> bytes:
     """The filter for an architecture, as an array of `struct sock_filter`; empty if unknown.
 
-    `metadata` and `truncate` allow changes of modes, owners and times, and truncation.
+    `metadata` and `truncate` allow changes of modes, owners and times, and truncation;
+    `ignore_metadata` ignores the former instead of refusing them.
     """
     if machine not in _AUDIT:
         return b""
@@ -95,12 +105,12 @@ def program(machine: str, *, metadata: bool, truncate: bool) -> bytes:
         rules.load(NUMBER_AT, mask=_X32_BIT)
         rules.refuse_unless(0)
     rules.load(NUMBER_AT)
-    refused = _ALWAYS[machine] + (() if metadata else _METADATA[machine])
+    refused = _ALWAYS[machine] + (() if metadata else _ATTRIBUTES[machine])
     for number in refused + (() if truncate else (_TRUNCATE[machine],)):
         rules.refuse_if(number)
     rules.when(_IOCTL[machine], _ioctl(_TERMINAL + (() if metadata else _INODE_FLAGS)))
     if not metadata:
-        rules.when(_UTIMENSAT[machine], _only_now())
+        _keep_modes(rules, machine, _IGNORED if ignore_metadata else _EPERM)
     rules.when(_PRLIMIT[machine], _own_limits())
     for number in _SCHEDULING[machine]:
         rules.when(number, _exactly(0))
@@ -108,6 +118,13 @@ def program(machine: str, *, metadata: bool, truncate: bool) -> bytes:
         rules.when(number, _exactly(one_process, 0))
     rules.allow()
     return rules.data
+
+
+def _keep_modes(rules: CallRules, machine: str, errno: int) -> None:
+    """Let no call change modes, owners or times; each gets this error, or none."""
+    for number in _MODES[machine]:
+        rules.answer_if(number, errno)
+    rules.when(_UTIMENSAT[machine], _only_now(errno))
 
 
 def offline(machine: str) -> bytes:
@@ -163,12 +180,12 @@ def _ioctl(refused: tuple[int, ...]) -> CallRules:
     return block
 
 
-def _only_now() -> CallRules:
+def _only_now(errno: int) -> CallRules:
     """Refuse to set times, unless an open file gets the current one, as `touch` does.
 
     Then the path and the times are null pointers.
     """
-    block = CallRules(_EPERM)
+    block = CallRules(errno)
     block.refuse_unless_null(1)
     block.refuse_unless_null(2)
     return block

@@ -51,7 +51,12 @@ def plan_of(policy: ConfinePolicy, support: Support) -> str:
     lines += [f"allow {_rights(path) & known} {_hex(path)}" for path in policy.write]
     lines += [f"device {_FILE_RIGHTS & known} {_hex(path)}" for path in DEVICES]
     lines += [f"set {_hex(name)} {_hex(value)}" for name, value in policy.environment.items()]
-    code = seccomp.program(machine, metadata=policy.metadata, truncate=abi >= 3)
+    code = seccomp.program(
+        machine,
+        metadata=policy.metadata,
+        ignore_metadata=policy.ignore_metadata,
+        truncate=abi >= 3,
+    )
     lines.append(f"filter {code.hex()}")
     lines.append(f"offline {'' if policy.network else seccomp.offline(machine).hex()}")
     lines.append(f"apart {'' if policy.sockets else seccomp.apart(machine).hex()}")

@@ -3,7 +3,7 @@
 A policy is a JSON file:
 
     {"write": ["/srv/app/outputs"], "network": false, "sockets": false, "metadata": false,
-     "environment": {}}
+     "ignore_metadata": false, "environment": {}}
 
 The command reads everything. It writes the folders and files in `write`, which must exist, and a
 few devices such as `/dev/null`.
@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-FIELDS = ("write", "network", "sockets", "metadata", "environment")
+FIELDS = ("write", "network", "sockets", "metadata", "ignore_metadata", "environment")
 
 PATHS_MAX = 1000
 """Paths of one policy: the kernel keeps a rule for each."""
@@ -29,7 +29,7 @@ class ConfineError(ValueError):
 class ConfinePolicy:
     """The rights of a confined command."""
 
-    __slots__ = ("environment", "metadata", "network", "sockets", "write")
+    __slots__ = ("environment", "ignore_metadata", "metadata", "network", "sockets", "write")
 
     def __init__(
         self,
@@ -38,6 +38,7 @@ class ConfinePolicy:
         network: bool = False,
         sockets: bool = False,
         metadata: bool = False,
+        ignore_metadata: bool = False,
         environment: Mapping[str, str] | None = None,
     ) -> None:
         self.write = write
@@ -48,6 +49,8 @@ class ConfinePolicy:
         """Whether, with a network, Unix sockets may be made too, which reach daemons."""
         self.metadata = metadata
         """Whether modes, owners, times and attributes of all files may be changed."""
+        self.ignore_metadata = ignore_metadata
+        """Whether a refused change of modes, owners or times reports success."""
         self.environment = dict(environment or {})
         """Environment variables that are set for the command."""
 
@@ -73,6 +76,7 @@ def parse(text: str) -> ConfinePolicy:
         network=_flag(table, "network"),
         sockets=_flag(table, "sockets"),
         metadata=_flag(table, "metadata"),
+        ignore_metadata=_flag(table, "ignore_metadata"),
         environment=_variables(table.get("environment", {})),
     )
 

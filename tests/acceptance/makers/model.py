@@ -101,6 +101,9 @@ class MakersModel:
             self._over.wait(LIFE_SECONDS)
         if verb == "write":
             return wire.call(wire.write, rest, self._number)
+        if verb == "run":
+            arguments = {"command": rest, "description": "It runs.", "is_background": False}
+            return Step(tool=wire.shell, arguments=arguments)
         return _end(asked, rest if verb == "say" else f"{maker} speaks")
 
 

@@ -70,3 +70,48 @@ def test_a_real_program_answers_asks_is_refused_and_is_interrupted(
 
     with MakersModel() as model, boxed(model.url) as box:  # which has a short path
         run(scene(model, box.root / "home"))
+
+
+@pytest.mark.parametrize("maker", ["gemini", "opencode", "qwen"])
+def test_a_confined_program_answers_and_the_kernel_refuses_its_writes_elsewhere(
+    maker: str, tmp_path: Path
+) -> None:
+    work, folder, listener = tmp_path / "work", tmp_path / "agent", Approver()
+    work.mkdir()
+    listener.answer = PermissionAnswer(True, "")  # so that nothing but the kernel refuses
+
+    async def scene(model: MakersModel, home: Path) -> None:
+        settings = settings_of(maker, model.url, home)
+        before = _files(home)
+        launch = Launch(
+            session=new_session(),
+            agent=ADA,
+            mode=RunMode.CONTINUOUS,
+            prompt="do: say hello",
+            folder=folder,
+        )
+        runtime = runtime_of(
+            replace(settings, cwd=str(work), confine="outputs"), tmp_path / ".muster"
+        )
+        session = await runtime.start(launch, listener)
+        await listener.answered(1)
+        assert listener.answers() == ["hello"]
+        await session.send_prompt(f"do: run echo x > {work / 'evil.py'}; echo tried")
+        await listener.answered(2)
+        assert "Permission denied" in listener.answers()[1]
+        await session.send_prompt(f"do: run echo x > {folder / 'outputs' / 'good.txt'}; echo tried")
+        await listener.answered(3)
+        assert "tried" in listener.answers()[2]
+        await session.stop(Urgency.NOW)
+        await session.wait()
+        assert list(work.iterdir()) == []
+        assert (folder / "outputs" / "good.txt").exists()
+        if maker != "opencode":  # which has no variable that names its folders
+            assert _files(home) == before
+
+    with MakersModel() as model, boxed(model.url) as box:
+        run(scene(model, box.root / "home"))
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(each for each in folder.rglob("*"))

@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from muster.runtimes.prompted.private_folder import PrivateFolder
 from muster.settings.agent_programs import AcpPreset
 
 
@@ -40,6 +41,12 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True):
     own_paths: tuple[str, ...] = ()
     """Folders that it writes itself, relative to HOME."""
 
+    private: PrivateFolder | None = None
+    """How it is given a private folder instead of those, if it is confined."""
+
+    sets_modes: bool = False
+    """Whether it does not start where it may not set the modes of its own files."""
+
     writes_by_muster: bool = False
     """Whether its edits are made by muster (`fs/write_text_file`)."""
 
@@ -69,6 +76,15 @@ PRESETS: Final[Mapping[AcpPreset, Preset]] = {
         model_option="-m",
         variables={"GEMINI_CLI_TRUST_WORKSPACE": "true"},
         own_paths=(".gemini",),
+        private=PrivateFolder(
+            ".gemini",
+            "GEMINI_CLI_HOME",
+            names_parent=True,
+            linked=("agents", "commands", "extensions", "policies", "skills"),
+            credentials=("oauth_creds.json",),
+            variables={"GEMINI_PTY_INFO": "child_process"},
+        ),
+        sets_modes=True,
         writes_by_muster=True,
         loads_next_minute=True,
         is_enforced=True,
@@ -87,6 +103,17 @@ PRESETS: Final[Mapping[AcpPreset, Preset]] = {
         model_variable="OPENAI_MODEL",
         auth="openai",
         own_paths=(".qwen",),
+        private=PrivateFolder(
+            ".qwen",
+            "QWEN_HOME",
+            linked=("agents", "commands", "extensions", "skills"),
+            credentials=("oauth_creds.json",),
+            defaults=(
+                "QWEN_CODE_SYSTEM_DEFAULTS_PATH",
+                '{"tools": {"shell": {"enableInteractiveShell": false}}}',
+            ),
+        ),
+        sets_modes=True,
         writes_by_muster=True,
         is_enforced=True,
         enforcement=(

@@ -42,7 +42,15 @@ def _program(settings: AgentSettings, launch: Launch, preset: Preset) -> AgentPr
     remedy = "Correct that in the agent's table in muster.toml."
     if preset.package and which(argv[0]) is None:
         remedy = f"Install it: npm install -g {preset.package}"
-    return AgentProgram(preset.label, argv, variables, preset.own_paths, remedy)
+    return AgentProgram(
+        preset.label,
+        argv,
+        variables,
+        preset.own_paths,
+        preset.private,
+        preset.sets_modes,
+        remedy,
+    )
 
 
 def _plan(

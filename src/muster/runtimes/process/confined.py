@@ -51,6 +51,9 @@ class WritablePaths(NamedTuple):
     sockets: bool = False
     """Whether Unix sockets may be made, which reach daemons outside of these paths."""
 
+    ignore_metadata: bool = False
+    """Whether the program is told that it set modes and times, where it may not."""
+
 
 def working_directory(settings: AgentSettings, base: Path, launch: Launch) -> Path:
     """Where a session works: in its own worktree, else as its settings say, else where it is sent,
@@ -159,6 +162,7 @@ def _policy(level: Confine, paths: WritablePaths) -> ConfinePolicy:
         network=True,  # programs of agents talk to models
         sockets=paths.sockets,
         metadata=level == "worktree",  # building and version control set modes and times
+        ignore_metadata=paths.ignore_metadata,
         environment=environment,
     )
 

@@ -19,6 +19,7 @@ from muster.runtimes.process.listener import SerialListener
 from muster.runtimes.process.pipes import STDERR, OutputBudget, OutputStream
 from muster.runtimes.process.spawn import SpawnedProgram, spawned
 from muster.runtimes.prompted.json_lines import JsonLines
+from muster.runtimes.prompted.private_folder import PrivateFolder, make_private
 from muster.runtimes.prompted.reader import WorkReader
 from muster.runtimes.prompted.session import NotUp, PromptedSession, SessionParts
 from muster.settings.agents import AgentSettings
@@ -38,6 +39,12 @@ class AgentProgram(NamedTuple):
 
     own_paths: Sequence[str] = ()
     """Folders that the program itself writes, relative to HOME: made and writable if confined."""
+
+    private: PrivateFolder | None = None
+    """How the program is given a folder of its own instead of them, where it can be."""
+
+    sets_modes: bool = False
+    """Whether it does not start where it may not set the modes of its own files."""
 
     remedy: str = "Correct that in the agent's table in muster.toml."
 
@@ -97,15 +104,17 @@ def _begin(
     launch: Launch,
     listener: SessionListener,
     program: AgentProgram,
-    variables: Mapping[str, str],
+    variables: dict[str, str],
     cwd: Path,
     take_over: Callable[[SessionParts], S],
 ) -> S:
     level, session = settings.confine or "none", launch.session
     writable = writable_paths(settings, launch, base)
     if level != "none":
-        own = _made(program.own_paths, variables)
-        writable = writable._replace(outputs=(*writable.outputs, *own))
+        own = _own_paths(program, variables, launch.folder)
+        writable = writable._replace(
+            outputs=(*writable.outputs, *own), ignore_metadata=program.sets_modes
+        )
     with (
         confined(program.argv, level, writable, variables, cwd) as shut_in,
         limited(limits_of(settings), session, shut_in.argv, variables, cwd, own_cgroups) as (
@@ -142,6 +151,13 @@ def _parts(
         launch.folder,
         applied,
     )
+
+
+def _own_paths(program: AgentProgram, variables: dict[str, str], folder: Path | None) -> list[Path]:
+    """The folders that a confined program itself writes: private ones, where it can be told so."""
+    if program.private is None or folder is None:
+        return _made(program.own_paths, variables)
+    return make_private(program.private, variables, folder)
 
 
 def _made(folders: Sequence[str], variables: Mapping[str, str]) -> list[Path]:
