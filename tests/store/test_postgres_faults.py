@@ -18,9 +18,13 @@ from muster.engine.dispatcher import Dispatcher
 from muster.errors import DatabaseFailed, InDoubt, LogRewound, LogUnreadable, StoreFailed
 from muster.machines.events import UserMessage
 from muster.store.base import SEQ_END, EventStore
+from muster.store.chain import LogHead
 from muster.store.postgres import connecting
-from muster.store.postgres.connecting import Database
+from muster.store.postgres import store as store_module
+from muster.store.postgres.appending import CommitRequest, send
+from muster.store.postgres.connecting import Connection, Database
 from muster.store.postgres.news import News
+from muster.store.postgres.opening import OpenLog
 from muster.store.postgres.store import PostgresStore
 from tests.builders import HUMAN, logged
 from tests.postgres import QUICK, Cluster, a_database, new_cluster, remove, shared_database
@@ -349,4 +353,83 @@ async def test_a_poll_that_fails_fails_no_call(
         await proxy.lost.wait()  # the poll was given up, and the call is tried
         proxy.heal()
         await written
+        await store.close()
+
+
+@pytest.mark.usefixtures("no_polls")
+@pytest.mark.parametrize("moment", ["before it is sent", "before the commit", "after the commit"])
+@in_loop
+async def test_a_turn_that_is_cut_off_is_completed_once(
+    moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = await PostgresStore.open(a_database(), f"faulty {next(NUMBERS)}")
+    await store.append([event(1)])
+
+    async def cut_off(connection: Connection, team: int, commit: CommitRequest) -> bool:
+        monkeypatch.setattr(store_module, "send", send)  # only the first one is lost
+        if moment != "before it is sent":
+            await send(connection, team, commit)
+        if moment == "after the commit":
+            await connection.execute("COMMIT")
+        connection.terminate()
+        raise ConnectionResetError
+
+    monkeypatch.setattr(store_module, "send", cut_off)
+    store._is_contended = True  # pyright: ignore[reportPrivateUsage]
+    await store.append([event(2)])
+    await store.append([event(3)])
+    assert [each.seq for each in await store.read(after=0, limit=9)] == [1, 2, 3]
+    await store.close()
+
+
+@pytest.mark.usefixtures("no_polls")
+@in_loop
+async def test_a_turn_that_is_cut_off_before_it_decides_is_not_in_doubt(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def hang_up(log: OpenLog, connection: Connection, query: str, known: LogHead) -> LogHead:
+        connection.terminate()
+        raise ConnectionResetError
+
+    store = await PostgresStore.open(a_database(), f"faulty {next(NUMBERS)}")
+    await store.append([event(1)])
+    store._is_contended = True  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(store_module, "find_end", hang_up)
+    await store.append([event(2)])
+    assert [each.seq for each in await store.read(after=0, limit=9)] == [1, 2]
+    await store.close()
+
+
+@pytest.mark.usefixtures("no_polls")
+@in_loop
+async def test_a_writer_without_work_notices_by_its_poll_that_the_log_is_gone() -> None:
+    team = f"faulty {next(NUMBERS)}"
+    store = await PostgresStore.open(a_database(), team)
+    await store.append([event(1)])
+    cluster, name = shared_database()
+    cluster.execute(f"DELETE FROM muster.teams WHERE name = '{team}'", name)
+    rolled_back = asyncio.Event()
+    store.on_rollback = rolled_back.set
+    store._take_hint(SEQ_END)  # pyright: ignore[reportPrivateUsage]  # as the poll does
+    await rolled_back.wait()
+    with pytest.raises(LogRewound):
+        await store.append([event(2)])
+    await store.close()
+
+
+@pytest.mark.usefixtures("no_polls")
+@in_loop
+async def test_a_store_without_its_database_is_closed_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connecting, "GIVE_UP_SECONDS", 0.2)
+    cluster, name = shared_database()
+    async with Proxy.opened(tmp_path, cluster.folder) as proxy:
+        database = Database(cluster.url(name, tmp_path))
+        store = await PostgresStore.open(database, f"faulty {next(NUMBERS)}")
+        proxy.loses_questions = True
+        with pytest.raises(LogUnreadable):
+            await store.load_cursor("reader")
+        with pytest.raises(StoreFailed):
+            await store.append([event(1)])
         await store.close()
