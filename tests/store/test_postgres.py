@@ -21,7 +21,7 @@ from muster.store.chain import LogHead, chained
 from muster.store.codec import stored
 from muster.store.postgres import news
 from muster.store.postgres.appending import CommitRequest, send
-from muster.store.postgres.connecting import SETTINGS, Connection, Database
+from muster.store.postgres.connecting import Connection, Database
 from muster.store.postgres.opening import SQL, migrate
 from muster.store.postgres.store import PostgresStore
 from muster.store.sql import Migration
@@ -338,5 +338,13 @@ async def test_a_log_whose_team_is_gone_is_not_written(harness: PostgresHarness)
             await store.append([event(2)])
 
 
-def test_a_connection_does_not_keep_its_turn_for_ever() -> None:
-    assert SETTINGS["idle_in_transaction_session_timeout"] == "2s"
+@in_loop
+async def test_a_commit_waits_for_the_disk_whatever_the_default_of_the_database(
+    harness: PostgresHarness,
+) -> None:
+    cluster, name = shared_database()
+    cluster.execute(f"ALTER DATABASE {name} SET synchronous_commit = off", name)
+    connection = await harness.database.connect()
+    cluster.execute(f"ALTER DATABASE {name} RESET synchronous_commit", name)
+    assert await connection.fetchval("SHOW synchronous_commit") == "on"
+    await connection.close()

@@ -26,6 +26,7 @@ PAUSE_SECONDS: Final = 0.05
 SETTINGS: Final = {
     "application_name": "muster",
     "search_path": "muster",
+    "synchronous_commit": "on",  # an answered command is on disk, whatever the database's default
     "idle_in_transaction_session_timeout": "2s",  # a frozen writer must not keep its turn
     "tcp_user_timeout": "15s",  # the server drops writers that the network has lost
 }
