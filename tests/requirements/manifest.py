@@ -2609,6 +2609,7 @@ DELEGATING = (
             ],
             "cli/delegate/test_continuing.py": [
                 "test_a_session_goes_on_in_the_server_and_both_sides_see_what_is_asked",
+                "test_a_conversation_from_before_the_server_is_read_whole_in_the_dashboard",
                 "test_a_session_with_agents_from_elsewhere_stays_where_it_is",
             ],
         },

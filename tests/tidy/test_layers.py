@@ -319,6 +319,11 @@ DOORS = (
         "opens the log of a state machine session that no server keeps open",
     ),
     Door(
+        ("muster.delegation.earlier",),
+        ("muster.store.reading",),
+        "reads the log of a session that goes on in the team's, and cannot write to it",
+    ),
+    Door(
         ("muster.cli.setup.from_template",),
         ("muster.runtimes.claude.program",),
         "a template runs on Claude Code where it is installed",

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from muster.delegation import assignments, replies
 from muster.delegation.agent_folders import agents_of
+from muster.delegation.earlier import PastSession, earlier_sessions
 from muster.delegation.following.owner import IsAlive, assume_alive
 from muster.delegation.session_folder import add_new_agents
 from muster.delegation.session_log import LogProvider, SessionLog
@@ -231,11 +232,23 @@ class Conversations:
         return ""
 
     async def views(self, *, after: int = 0) -> dict[ConversationId, ConversationView]:
-        """Every conversation of the session's folder that began after this sequence number."""
+        """Every conversation of the session's folder that began after this sequence number.
+
+        All of them include those from before the server took the session over.
+        """
         async with self.log_provider.access() as session_log:
             events = await session_log.history(session_log.root, after=after)
             views = views_of(events, home=session_log.team.delegation.home_state)
-            return {name: self._waiting(session_log, view) for name, view in views.items()}
+            own = {name: self._waiting(session_log, view) for name, view in views.items()}
+        before = await asyncio.to_thread(earlier_sessions, events)
+        return {**views_of(event for each in before for event in each.events), **own}
+
+    async def earlier(self, name: ConversationId) -> PastSession | None:
+        """The session that had this conversation before the server took it over, if it was so."""
+        async with self.log_provider.access() as session_log:
+            events = await session_log.history(session_log.root)
+        before = await asyncio.to_thread(earlier_sessions, events)
+        return next((each for each in before if each.has(name)), None)
 
     def _waiting(self, session_log: SessionLog, view: ConversationView) -> ConversationView:
         """Add to a queued conversation the reason why its agent cannot run, if there is one."""

@@ -120,6 +120,7 @@ class Requests:
         actor: str,
         key: str | None = None,
         earlier: Sequence[RememberedChoice] = (),
+        continues: session_folder.Predecessor = session_folder.NOTHING_BEFORE,
     ) -> Opened:
         """Open a session in a folder of the project, or resume the one that is open there.
 
@@ -144,6 +145,7 @@ class Requests:
             key=key,
             allowance=self._allowance(),
             earlier=earlier,
+            continues=continues,
         )
         return Opened(delegation=delegation, resumed=resumed, warnings=found.warnings)
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import chain, count
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from muster.delegation import agent_folders
 from muster.delegation.folder.mirror import MEMORY_FILE
@@ -39,6 +39,17 @@ LOG_FILE: Final = "team.db"
 
 _USUAL: Final = frozenset({POLICY_FILE, HOME_FOLDER})
 """Names that may exist in a folder that counts as empty."""
+
+
+class Predecessor(NamedTuple):
+    """A session with a log of its own that goes on in another log."""
+
+    root: str = ""
+    opened: int = 0
+    """How many conversations it had."""
+
+
+NOTHING_BEFORE: Final = Predecessor()
 
 
 def new_path(project: Path, now: datetime) -> Path:
@@ -82,6 +93,7 @@ async def start(
     key: str | None = None,
     allowance: Allowance = NO_LIMIT,
     earlier: Sequence[RememberedChoice] = (),
+    continues: Predecessor = NOTHING_BEFORE,
 ) -> tuple[Delegation, bool]:
     """Open a session, or resume the one that is open there; the second value tells which.
 
@@ -103,6 +115,8 @@ async def start(
             directory=directory_text(agents),
             permissions=permissions_of(policy),
             allowance=allowance,
+            continues=continues.root,
+            opened=continues.opened,
         )
         await session_log.send(opening, actor=actor, key=key)
         if not before.choices:

@@ -2,7 +2,8 @@
 
 A session that is opened while no server runs has a log of its own, which the team's dashboard does
 not show. The server closes it and opens one like it in its own log: with its mode, its agents and
-its choices. A session in which something is being worked on is left as it is.
+its choices. Its earlier conversations stay in its own log, which is read beside the team's
+(`earlier.py`). A session in which something is being worked on is left as it is.
 """
 
 from pathlib import Path
@@ -46,7 +47,12 @@ async def take_over(
     except (HomeInUse, Refused):  # `muster ask` runs there, or its agents are not the project's
         return None
     opened = await requests.open_session(
-        mode=before.mode, path=None, agents=agents, actor=actor, earlier=before.choices
+        mode=before.mode,
+        path=None,
+        agents=agents,
+        actor=actor,
+        earlier=before.choices,
+        continues=session_folder.Predecessor(str(log_provider.root), before.opened),
     )
     return TakenOver(before=log_provider.root, path=opened.delegation.path)
 

@@ -916,6 +916,12 @@ class StartDelegation(Command, frozen=True, kw_only=True):
     allowance: Allowance = NO_LIMIT
     """The limit on cost and tokens for each conversation."""
 
+    continues: str = ""
+    """The folder of a session with a log of its own that goes on here."""
+
+    opened: int = 0
+    """How many conversations that one had."""
+
 
 class AddDescriptions(Command, frozen=True, kw_only=True):
     """Add agents to the open state machine session, whose files came after its start."""

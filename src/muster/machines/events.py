@@ -1012,6 +1012,11 @@ class DelegationStarted(Fact, frozen=True, kw_only=True):
 
     permissions: tuple[StatePermissions, ...] = ()
     allowance: Allowance = NO_LIMIT
+    continues: str = ""
+    """The folder of a session with a log of its own that goes on here."""
+
+    opened: int = 0
+    """How many conversations that one had; the numbering goes on from there."""
 
 
 class DescriptionsAdded(Fact, frozen=True, kw_only=True):

@@ -56,6 +56,17 @@ def test_agents_are_added_to_an_open_session_and_only_new_ones() -> None:
     scene.refuse(c.AddDescriptions(agents=("MAIN",)), "invalid")
 
 
+def test_a_session_that_goes_on_from_another_log_numbers_on() -> None:
+    scene = session()
+    scene.do(c.EndDelegation())
+    start = c.StartDelegation(mode=ORCHESTRATOR, path="/s", agents=("ada",), continues="/old")
+    for opened, number in ((0, 2), (5, 6), (3, 7)):
+        scene.do(msgspec.structs.replace(start, opened=opened))
+        scene.do(c.OpenConversation(text="write", speaker_name="Marcus"))
+        assert list(scene.team.delegation.conversations) == [f"conv_{number:03}"]
+        scene.do(c.EndDelegation())
+
+
 # ── choices of people ─────────────────────────────────────────────────────────────────────────────
 
 

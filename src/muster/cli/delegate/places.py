@@ -14,6 +14,7 @@ from muster.client.sync import Client
 from muster.delegation import session_folder
 from muster.delegation.assignments import DEPTH_VARIABLE
 from muster.delegation.conversations import BY_PERSON, Nesting
+from muster.delegation.earlier import earlier_logs
 from muster.delegation.team_session import team_session
 from muster.errors import NoDelegation
 from muster.home.lock import LOG_FILE
@@ -56,13 +57,17 @@ def place_of(path: Path | None, home: Path) -> Place:
 
 
 def logs_of(path: Path | None, home: Path) -> list[Path]:
-    """The logs that may have a conversation of this folder: the session's own, then the team's."""
+    """The logs that may have a conversation of this folder: the session's own, then the team's.
+
+    Before the team's come those of sessions that go on in it.
+    """
     if path is None and _is_home_named():
-        return [home / LOG_FILE]
+        return [*earlier_logs(home / LOG_FILE), home / LOG_FILE]
     root = path.absolute() if path is not None else sessions.last()
     own = [root / session_folder.HOME_FOLDER] if root and session_folder.has_session(root) else []
     team = home if path is None else home_around(path, home)
-    return [each / LOG_FILE for each in (*own, team)]
+    earlier = earlier_logs(team / LOG_FILE)
+    return [*(each / LOG_FILE for each in own), *earlier, team / LOG_FILE]
 
 
 def home_around(root: Path, home: Path) -> Path:

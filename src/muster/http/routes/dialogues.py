@@ -71,16 +71,23 @@ async def show_dialogue(call: ApiCall, conversation: str) -> DialogueView:
 
 
 async def _events(call: ApiCall, conversation: ConversationId) -> Sequence[Event]:
-    history, _ = await _history(call)
+    history, _ = await _history(call, conversation)
     found = [each for each in history if getattr(each.fact, "conversation", None) == conversation]
     if not found:
         raise NotFound(kind="conversation", name=conversation)
     return found
 
 
-async def _history(call: ApiCall) -> tuple[Sequence[Event], Path]:
-    """The events of the open session's folder, or of the last one's, and that folder."""
-    log_provider = call.muster.requests.conversations.log_provider
+async def _history(call: ApiCall, conversation: ConversationId) -> tuple[Sequence[Event], Path]:
+    """The events of the folder of a conversation's session, and that folder.
+
+    The session is the open one, or the last one, or the one that goes on in it.
+    """
+    conversations = call.muster.requests.conversations
+    earlier = await conversations.earlier(conversation)
+    if earlier is not None:
+        return earlier.events, earlier.root
+    log_provider = conversations.log_provider
     async with log_provider.access() as session_log:
         root = session_log.team.delegation.path or log_provider.folder(session_log.team).seen().root
         return await session_log.history(root), Path(root)
@@ -117,7 +124,7 @@ class LookView(View, frozen=True, kw_only=True):
 async def look_at_file(call: ApiCall, conversation: str, query: FileQuery) -> LookView:
     """Show a file that a conversation has made: its text or a picture."""
     conversation = ConversationId(conversation)
-    history, root = await _history(call)
+    history, root = await _history(call, conversation)
     view = views_of(history).get(conversation)
     made = {file.path: file for file in view.files} if view else {}
     file = made.get(query.path)

@@ -1,5 +1,6 @@
 """Why over HTTP: agents, channels, conversations, events and approvals."""
 
+import asyncio
 from typing import Annotated
 
 import msgspec
@@ -41,7 +42,12 @@ async def why_approval(call: ApiCall, approval: str) -> ExplanationList:
 @route("GET", "/api/conversations/{conversation}/why", may=EVERYBODY)
 async def why_conversation(call: ApiCall, conversation: str) -> ExplanationList:
     """How a conversation came to where it is: its steps, the newest first, back to its request."""
-    return await _explained(call, of_conversation(ConversationId(conversation)))
+    name = ConversationId(conversation)
+    earlier = await call.muster.requests.conversations.earlier(name)
+    if earlier is None:
+        return await _explained(call, of_conversation(name))
+    found = await asyncio.to_thread(earlier.explain, name)
+    return view_explanations(call.team, found)
 
 
 @route("GET", "/api/why", may=EVERYBODY)

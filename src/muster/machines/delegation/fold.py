@@ -28,6 +28,7 @@ def delegation_started(team: Team, event: Event, fact: e.DelegationStarted) -> T
         agents=fact.agents,
         folders=fact.folders,
         allowance=fact.allowance,
+        opened=max(team.delegation.opened, fact.opened),
     )
     return replace(team, delegation=delegation)
 
