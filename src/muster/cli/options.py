@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from muster.home.folder import require_own
 
@@ -49,3 +50,10 @@ def home_option(function: Function) -> Function:
 def json_option(about: str) -> Callable[[Function], Function]:
     """Add `--json` to a verb."""
     return click.option("--json", "as_json", is_flag=True, help=about)
+
+
+def is_home_named() -> bool:
+    """Whether the option or the variable of the home was given."""
+    context = click.get_current_context()
+    sources = [each.get_parameter_source("home") for each in (context, context.find_root())]
+    return any(source not in (None, ParameterSource.DEFAULT) for source in sources)

@@ -90,9 +90,7 @@ VERBS: Final[Mapping[str, Verb]] = {
     "log": Verb("look.log", LOOK, "Show events; --follow prints new ones."),
     "search": Verb("look.search", LOOK, "Search all messages for words, newest first."),
     "logs": Verb("look.logs", LOOK, "Show the output of an agent's sessions."),
-    "why": Verb(
-        "look.why", LOOK, "Explain why an agent, channel, conversation or event is in its state."
-    ),
+    "why": Verb("look.why", LOOK, "Explain the state of an agent, channel, conversation or event."),
     "export": Verb("look.exporting", LOOK, "Export the team to a file, for another machine."),
     "backup": Verb("look.backup", LOOK, "Back the team up into one verified file."),
     "team": Verb("look.team", LOOK, "Export the team as a template for other teams."),

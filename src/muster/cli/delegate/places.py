@@ -4,12 +4,10 @@ import os
 from pathlib import Path
 from typing import Final, NamedTuple
 
-import click
-from click.core import ParameterSource
-
 from muster.cli.acting import server
 from muster.cli.delegate import sessions
 from muster.cli.delegate.served import client_of, is_served
+from muster.cli.options import is_home_named
 from muster.client.sync import Client
 from muster.delegation import session_folder
 from muster.delegation.assignments import DEPTH_VARIABLE
@@ -61,7 +59,7 @@ def logs_of(path: Path | None, home: Path) -> list[Path]:
 
     Before the team's come those of sessions that go on in it.
     """
-    if path is None and _is_home_named():
+    if path is None and is_home_named():
         return [*earlier_logs(home / LOG_FILE), home / LOG_FILE]
     root = path.absolute() if path is not None else sessions.last()
     own = [root / session_folder.HOME_FOLDER] if root and session_folder.has_session(root) else []
@@ -75,17 +73,10 @@ def home_around(root: Path, home: Path) -> Path:
 
     A session may be used from any folder; its agents are run as its own project says.
     """
-    if _is_home_named():
+    if is_home_named():
         return home
     near = (parent / session_folder.HOME_FOLDER for parent in root.absolute().parents)
     return next((each for each in near if (each / SETTINGS_FILE).exists()), home)
-
-
-def _is_home_named() -> bool:
-    """Whether the option or the variable of the home was given."""
-    context = click.get_current_context()
-    sources = [each.get_parameter_source("home") for each in (context, context.find_root())]
-    return any(source not in (None, ParameterSource.DEFAULT) for source in sources)
 
 
 def client_at(place: Place) -> Client:

@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from muster.cli.badges import badge_cell, badge_line, evidence
-from muster.cli.options import home_option, json_option
+from muster.cli.options import home_option, is_home_named, json_option
 from muster.cli.reading import now, running
 from muster.cli.render import Look, Row, Tone, clean, count, duration, json_line, paint, table
 from muster.cli.shutdown_text import drain_text
@@ -80,7 +80,7 @@ def status(home: Path, as_json: bool) -> None:
 
 def _home_with_log(home: Path) -> Path:
     """The home; or that of the state machine session in this folder, where there is no team."""
-    if (home / LOG_FILE).exists():
+    if (home / LOG_FILE).exists() or is_home_named():
         return home
     from muster.cli.delegate.places import logs_of  # it loads much, and a team needs it not
 

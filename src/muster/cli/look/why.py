@@ -37,7 +37,7 @@ _CONVERSATION: Final = re.compile(r"conversation:.*|conv_[0-9]+")
 @click.argument("subject", metavar="AGENT|CHANNEL|CONVERSATION|SEQ")
 @json_option("Print the events as JSON, one a line, each before its cause.")
 def why(home: Path, path: Path | None, subject: str, as_json: bool) -> None:
-    """Explain why an agent, channel, conversation or event is in its current state.
+    """Explain the state of an agent, channel, conversation or event.
 
     Each event is followed by its cause. A word that could mean several things is an agent's name
     first, then a channel's, then a conversation, then the number of an event; agent:X, channel:X,
