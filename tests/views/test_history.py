@@ -31,12 +31,11 @@ class Log(MemoryStore):
 
     def __init__(self, events: list[Event]) -> None:
         super().__init__()
-        self._log = [stored(event) for event in events]
-        self._last_seq = len(events)
+        self._log.events = [stored(event) for event in events]
         self.read_events = 0
 
     async def read(self, *, after: int, limit: int, **how: object) -> list[Stored]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        page = self._log[after : after + limit]
+        page = self._log.events[after : after + limit]
         self.read_events += len(page)
         return page
 
