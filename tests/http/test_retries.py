@@ -53,7 +53,11 @@ NOT_KEPT = {
 }
 """Routes that are not among the cases, with the reason."""
 
-SECRETS = {("POST", "/api/agents"), ("POST", "/api/tokens")}
+SECRETS = {
+    ("POST", "/api/agents"),
+    ("POST", "/api/tokens"),
+    ("POST", "/api/tokens/{token}/rotate"),
+}
 """Routes whose answer has a secret, which is shown once."""
 
 Case = Callable[["Stage"], tuple[str, Json]]
@@ -233,6 +237,24 @@ def _(stage: Stage) -> tuple[str, Json]:
 def _(stage: Stage) -> tuple[str, Json]:
     issued = stage.operator.post("/api/tokens", {"role": "viewer"}, 201)
     return f"/api/tokens/{issued['id']}", None
+
+
+@case("POST", "/api/tokens/{token}/rotate")
+def _(stage: Stage) -> tuple[str, Json]:
+    issued = stage.operator.post("/api/tokens", {"role": "viewer"}, 201)
+    return f"/api/tokens/{issued['id']}/rotate", None
+
+
+@case("PUT", "/api/users/{name}")
+def _(stage: Stage) -> tuple[str, Json]:
+    return f"/api/users/{a_name('user')}", {"role": "viewer"}
+
+
+@case("DELETE", "/api/users/{name}")
+def _(stage: Stage) -> tuple[str, Json]:
+    path = f"/api/users/{a_name('user')}"
+    stage.operator.asked("PUT", path, 200, json={"role": "viewer"})
+    return path, None
 
 
 @case("POST", "/api/approvals/{approval}")

@@ -1367,6 +1367,32 @@ TALKING = (
 
 WHO_MAY = (
     Promise(
+        "People act under names of their own, with the rights of their roles, by tokens that can "
+        "expire and be rotated.",
+        {
+            "machines/access/test_users.py": [
+                "test_a_user_has_a_role_that_can_be_changed_and_a_name_of_their_own",
+                "test_no_agent_takes_the_name_of_a_user",
+                "test_a_token_grants_what_its_role_and_its_user_both_permit",
+                "test_roles_of_people_are_ordered",
+                "test_a_user_who_is_removed_has_no_tokens",
+                "test_a_rotated_token_keeps_everything_but_its_secret",
+                "test_a_token_expires_by_a_deadline_that_revokes_it",
+            ],
+            "web/test_two_people.py": [
+                "test_a_member_stops_an_agent_under_their_own_name_and_a_viewer_sees_it",
+            ],
+            "http/routes/test_users.py": [
+                "test_the_routes_for_members_are_those_that_are_listed",
+                "test_every_route_is_for_the_roles_that_it_names",
+                "test_everybody_acts_under_their_own_name",
+                "test_a_role_that_changes_counts_at_once",
+                "test_a_token_of_a_user_grants_no_more_than_the_user_may",
+                "test_a_rotated_token_has_one_secret",
+            ],
+        },
+    ),
+    Promise(
         "A home that came with a repository runs nothing before its user has approved it.",
         {
             "cli/run/test_trusting.py": [
@@ -1418,6 +1444,7 @@ WHO_MAY = (
                 "test_a_token_is_told_once_and_counts_until_it_is_revoked",
                 "test_the_log_has_no_secret_in_it",
                 "test_the_command_line_issues_lists_and_revokes",
+                "test_the_command_line_adds_users_changes_their_roles_and_removes_them",
             ],
         },
     ),

@@ -80,8 +80,9 @@ and response bodies are JSON with camelCase names. A running server documents ev
 
 **Tokens.** Every request needs one, as `Authorization: Bearer ...`. The operator's token is in
 `operator.token` in the home, readable by its owner only, and may do everything; an agent's token
-acts as that agent only; a viewer's token may only read. `muster token` and `/api/tokens` issue,
-list and revoke tokens. A secret is returned once: the log stores only its digest.
+acts as that agent only; a viewer's token may only read, a member's takes part, and each person acts
+under their own name. `muster token`, `muster user` and `/api/tokens` issue, rotate and revoke
+tokens. A secret is returned once: the log stores only its digest.
 
 **Browsers.** The link that `muster up` and `muster open` print holds a code that signs one browser
 in, once and within an hour; a page to sign in takes a token, too. Either opens a browser

@@ -34,9 +34,9 @@ LONG_FILES: dict[str, Allowed] = {
     "muster.machines.events": Allowed(1360, "a list of records: one subject, read by looking up"),
     "muster.machines.kernel.couplings": Allowed(520, "a list of couplings, read by looking up"),
     "muster.machines.kernel.sentences": Allowed(580, "a list of sentences, read by looking up"),
-    "muster.machines.vocabulary": Allowed(560, "a list of enums: one subject, read by looking up"),
+    "muster.machines.vocabulary": Allowed(565, "a list of enums: one subject, read by looking up"),
     "muster.machines.state": Allowed(1180, "a list of records: one subject, read by looking up"),
-    "muster.views.answers.agents": Allowed(560, "a list of records, read by looking up"),
+    "muster.views.answers.agents": Allowed(570, "a list of records, read by looking up"),
 }
 """A ratchet: a number here goes down when its file does, and up only with a reason."""
 

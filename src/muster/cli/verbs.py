@@ -54,7 +54,8 @@ VERBS: Final[Mapping[str, Verb]] = {
     "deny": Verb("act.approvals", ACT, "Deny requests."),
     "changes": Verb("look.changes", ACT, "Show the files that an agent or a task has changed."),
     "workspace": Verb("look.changes", ACT, "List, merge, rebase and discard worktrees of agents."),
-    "token": Verb("act.token", ACT, "Issue, list and revoke tokens of programs and people."),
+    "token": Verb("act.token", ACT, "Issue, list, rotate and revoke tokens."),
+    "user": Verb("run.user", ACT, "Add, list and remove people, and change their roles."),
     "browsers": Verb("run.browsers", RUN, "List the browsers that are signed in; sign one out."),
     "agent-state-machine": Verb(
         "delegate.delegation",

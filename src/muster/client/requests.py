@@ -296,9 +296,16 @@ def me() -> ApiRequest[CallerView]:
     return ApiRequest(method="GET", path=api_path("me"), answer=CallerView)
 
 
-def issue_token(role: Role, agent: str | None = None, note: str = "") -> ApiRequest[NewToken]:
+def issue_token(
+    role: Role,
+    agent: str | None = None,
+    note: str = "",
+    *,
+    user: str | None = None,
+    days: float | None = None,
+) -> ApiRequest[NewToken]:
     """Issue a token; its secret is in the answer, this once."""
-    body = given(role=role, agent=agent, note=note)
+    body = given(role=role, agent=agent, note=note, user=user, days=days)
     return ApiRequest(method="POST", path=api_path("tokens"), answer=NewToken, body=body)
 
 

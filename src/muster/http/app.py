@@ -51,21 +51,21 @@ from muster.http.routes import (
     work,
 )
 from muster.http.routes.content import exports, files, memory, search
-from muster.http.routes.operator import programs, settings
+from muster.http.routes.operator import programs, settings, users
 from muster.http.routes.people import approvals, by_hand, needs, resuming, since, workspaces
 from muster.http.routing import Answer, ApiCall, Route, routes_in
 from muster.http.signing_in import routes as sign_in_routes
 from muster.http.signing_in.browser_sessions import BrowserSessions
 from muster.http.stream import Streams
 from muster.http.waiting import CallerGone, LongPolls
-from muster.machines.events import SessionEnd, TokenRevoked
+from muster.machines.events import SessionEnd, TokenRevoked, TokenRotated, UserSet
 from muster.team import Muster
 from muster.views.answers import Recorded
 
 ANSWER_HEADERS: Final = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 
-_ENDS_OF_TOKENS: Final = frozenset({TokenRevoked, SessionEnd})
-"""Facts that end tokens: a revocation, and the end of a session with its own token."""
+_ENDS_OF_TOKENS: Final = frozenset({TokenRevoked, TokenRotated, UserSet, SessionEnd})
+"""Facts that end tokens or change what they grant, and the end of a session with its own token."""
 
 T = TypeVar("T")
 
@@ -92,7 +92,7 @@ def _plain_routes() -> Iterator[Route]:
         mcp,
     )
     showing = (static, state, costs, history, markdown, metrics, why, events, workspaces)
-    people = (approvals, by_hand, needs, resuming, since, tokens)
+    people = (approvals, by_hand, needs, resuming, since, tokens, users)
     acting = (agents, settings, programs, identity, memory, importing, runs, *people)
     for module in (health, sign_in_routes, *acting, *talking, *showing):
         yield from routes_in(module)
@@ -181,7 +181,7 @@ class Api:
             request=request,
             body=body,
             present=present,
-            is_authorized=lambda: self._access.is_authorized(request, self._muster.team),
+            is_authorized=lambda: self._access.is_still(request, self._muster.team, caller.role),
             long_polls=self._long_polls,
             ask=partial(self._ask_for, request),
             mcp=self._mcp,

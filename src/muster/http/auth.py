@@ -27,6 +27,7 @@ from muster.errors import (
 from muster.http.routing import SAFE, ApiCaller, Route
 from muster.http.signing_in.browser_sessions import BrowserSessions, cookie_name
 from muster.http.signing_in.digests import digest
+from muster.machines.access.users import in_force
 from muster.machines.commands import IssueToken
 from muster.machines.ids import SeatId, agent_actor, person
 from muster.machines.state import Team, Token
@@ -38,6 +39,7 @@ ANONYMOUS: Final = ApiCaller(Role.VIEWER, "nobody")
 
 RATES: Final = {
     Role.OPERATOR: limits.OPERATOR_REQUESTS_PER_SECOND,
+    Role.MEMBER: limits.REQUESTS_PER_SECOND,
     Role.AGENT: limits.REQUESTS_PER_SECOND,
     Role.VIEWER: limits.REQUESTS_PER_SECOND,
 }
@@ -53,11 +55,16 @@ def new_token(
     ids: Ids, role: Role, *, seat: SeatId | None = None, note: str = ""
 ) -> tuple[IssueToken, str]:
     """The command that issues a token, and the secret, which is not in the command."""
-    secret = f"muster_{ids.new().replace('-', '')}"
+    secret = new_secret(ids)
     token_id = ids.new().rpartition("-")[2]  # short enough to type
     return IssueToken(
         token_id=token_id, role=role, digest=digest(secret), seat=seat, note=note
     ), secret
+
+
+def new_secret(ids: Ids) -> str:
+    """A secret that nobody guesses."""
+    return f"muster_{ids.new().replace('-', '')}"
 
 
 class AccessControl:
@@ -97,9 +104,10 @@ class AccessControl:
             raise _forbidden(token, route)
         return caller_of(token, team)
 
-    def is_authorized(self, request: Request, team: Team) -> bool:
-        """Whether the token or the browser session of a request is valid."""
-        return token_for(request, team, self.browsers, self._session_tokens) is not None
+    def is_still(self, request: Request, team: Team, role: Role) -> bool:
+        """Whether the token or the browser session of a request is valid, and grants this role."""
+        token = token_for(request, team, self.browsers, self._session_tokens)
+        return token is not None and token.role is role
 
     def _check_host(self, request: Request) -> None:
         name = request.headers.get("host", "")
@@ -110,11 +118,15 @@ class AccessControl:
 def token_for(
     request: Request, team: Team, browsers: BrowserSessions, session_tokens: SessionTokens
 ) -> Token | None:
-    """The token of a request's secret (issued, or a live session's), or of its browser session."""
+    """The token of a request's secret (issued, or a live session's), or of its browser session,
+    with the role that it grants now.
+    """
     secret = bearer(request)
     if secret is None:
-        return browsers.token_of(team, request.cookies.get(cookie_name(request)))
-    return token_of(team, secret) or session_tokens.token_of(team, secret)
+        found = browsers.token_of(team, request.cookies.get(cookie_name(request)))
+    else:
+        found = token_of(team, secret) or session_tokens.token_of(team, secret)
+    return None if found is None else in_force(team, found)
 
 
 def token_of(team: Team, secret: str | None) -> Token | None:
@@ -125,7 +137,8 @@ def token_of(team: Team, secret: str | None) -> Token | None:
 def caller_of(token: Token, team: Team) -> ApiCaller:
     """The caller that a token stands for."""
     if token.seat is None:
-        return ApiCaller(token.role, person(team.human), token=token.id)
+        actor = person(token.user or team.human)
+        return ApiCaller(token.role, actor, token=token.id, user=token.user)
     return ApiCaller(token.role, agent_actor(team.agent(token.seat).id), token.seat, token=token.id)
 
 

@@ -51,6 +51,9 @@ from muster.views.answers.agents import CallerView
 
 EVERYBODY: Final = frozenset(Role)
 OPERATOR: Final = frozenset({Role.OPERATOR})
+PEOPLE: Final = frozenset({Role.OPERATOR, Role.MEMBER})
+SPEAKERS: Final = frozenset({Role.OPERATOR, Role.MEMBER, Role.AGENT})
+PEOPLE_AND_VIEWERS: Final = PEOPLE | {Role.VIEWER}
 ACTORS: Final = frozenset({Role.OPERATOR, Role.AGENT})
 
 SAFE: Final = frozenset({"GET", "HEAD"})
@@ -69,11 +72,14 @@ class ApiCaller(msgspec.Struct, frozen=True):
 
     role: Role
     actor: str
-    """As the log names it: `person:<human>` for an operator or a viewer, `agent:<name>`."""
+    """As the log names it: `person:<name>` for a person, `agent:<name>`."""
 
     seat: SeatId | None = None
     token: str = ""
     """The id of its token."""
+
+    user: str = ""
+    """The user's name; empty for the human of the team, or an agent."""
 
 
 class ApiCall:
@@ -132,7 +138,13 @@ class ApiCall:
         """The caller, as it is told to the caller itself."""
         team, seat = self.muster.team, self.caller.seat
         name = None if seat is None else team.agent(seat).id
-        return CallerView(role=self.caller.role, agent=name, human=team.human)
+        speaker = None if seat is not None else self.speaker
+        return CallerView(role=self.caller.role, agent=name, human=team.human, user=speaker)
+
+    @property
+    def speaker(self) -> str:
+        """The name under which a person acts: a user's own, or that of the team's human."""
+        return self.caller.user or self.muster.team.human
 
     @property
     def access(self) -> Access:
@@ -167,6 +179,12 @@ class ApiCall:
         former = () if caller is None else caller.former_names
         return caller if name_key(name) in map(name_key, former) else None
 
+    def require_operator(self, act: str) -> None:
+        """Refuse an act of a route that others may call, too."""
+        if self.caller.role is not Role.OPERATOR:
+            remedy = "Use a token of role operator."
+            raise Forbidden(who=f"A {self.caller.role}", act=act, remedy=remedy)
+
     def handed_to(self, name: str | None) -> SeatId | None:
         """The seat of the agent that is handed a turn. A 404 would say that the turn is gone."""
         try:
@@ -179,9 +197,9 @@ class ApiCall:
         """The agent with this name, if the caller may act as it. The agent counts as present."""
         agent = self.agent(name)
         caller = self.caller
-        if caller.role is Role.VIEWER:
-            remedy = "A viewer only reads; use a token of the agent or of the operator."
-            raise Forbidden(who="A viewer", act="act", remedy=remedy)
+        if caller.role in (Role.VIEWER, Role.MEMBER):
+            remedy = "Use a token of the agent or of an operator."
+            raise Forbidden(who=f"A {caller.role}", act=f"act as {agent.id!r}", remedy=remedy)
         if caller.role is Role.AGENT and caller.seat != agent.seat:
             who, act = self.team.agent(caller.seat or SeatId(0)).id, f"act as {agent.id!r}"
             remedy = "An agent's token acts as that agent only."

@@ -892,6 +892,30 @@ class IssueToken(Command, frozen=True, kw_only=True):
     digest: str
     seat: SeatId | None = None
     note: str = ""
+    user: str | None = None
+    """The user who acts with it, whose role is the most that it grants."""
+
+    expires_at: datetime | None = None
+
+
+class SetUser(Command, frozen=True, kw_only=True):
+    """Add a person with a role, or change the role of one."""
+
+    name: str
+    role: Role
+
+
+class RemoveUser(Command, frozen=True, kw_only=True):
+    """Remove a person, and revoke their tokens."""
+
+    name: str
+
+
+class RotateToken(Command, frozen=True, kw_only=True):
+    """Replace the secret of a token; the old one is invalid from then on."""
+
+    token_id: str
+    digest: str
 
 
 class RevokeToken(Command, frozen=True, kw_only=True):

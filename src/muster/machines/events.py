@@ -984,6 +984,30 @@ class TokenIssued(Fact, frozen=True, kw_only=True):
     digest: str
     seat: SeatId | None = None
     note: str = ""
+    user: str = ""
+    """The user who acts with it; empty for the human of the team, or an agent."""
+
+    expires_at: datetime | None = None
+
+
+class TokenRotated(Fact, frozen=True, kw_only=True):
+    """A token got a new secret. Only its digest is stored."""
+
+    token_id: str
+    digest: str
+
+
+class UserSet(Fact, frozen=True, kw_only=True):
+    """A person was added with a role, or got another one."""
+
+    name: str
+    role: Role
+
+
+class UserRemoved(Fact, frozen=True, kw_only=True):
+    """A person was removed."""
+
+    name: str
 
 
 class TokenRevoked(Fact, frozen=True, kw_only=True):

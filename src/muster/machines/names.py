@@ -82,14 +82,19 @@ def without_names(names: Mapping[str, SeatId], agent: Agent) -> Mapping[str, Sea
 
 
 def is_reserved(team: Team, name: str) -> bool:
-    """Whether a name is one of muster's own words or the human's, or looks like one.
+    """Whether a name is one of muster's own words or a person's, or looks like one.
 
-    One that goes on after the human's name (`Marcus in design`) would be read as the human, too.
+    One that goes on after a person's name (`Marcus in design`) would be read as the person, too.
     """
-    key, words, human = shown_key(name), _words(name), _words(team.human)
-    whole = "".join(words)
-    is_like_human = bool(human) and (words[: len(human)] == human or whole == "".join(human))
-    return is_like_human or bool({key, whole} & (_RESERVED | _OF_PEOPLE))
+    key, words = shown_key(name), _words(name)
+    people = (team.human, *(user.name for user in team.users.values()))
+    is_like_person = any(_is_like(words, _words(person)) for person in people)
+    return is_like_person or bool({key, "".join(words)} & (_RESERVED | _OF_PEOPLE))
+
+
+def _is_like(words: list[str], person: list[str]) -> bool:
+    begins = words[: len(person)] == person
+    return bool(person) and (begins or "".join(words) == "".join(person))
 
 
 def check_human_name(name: str) -> None:

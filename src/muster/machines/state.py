@@ -805,6 +805,17 @@ class Token(Record, frozen=True, kw_only=True):
     role: Role
     seat: SeatId | None = None
     note: str = ""
+    user: str = ""
+    """The user who acts with it; empty for the human of the team, or an agent."""
+
+    expires_at: datetime | None = None
+
+
+class User(Record, frozen=True, kw_only=True):
+    """A person who takes part under a name of their own."""
+
+    name: str
+    role: Role
 
 
 MAIN = "MAIN"
@@ -1049,6 +1060,9 @@ class Team(Record, frozen=True, kw_only=True):
     delegation: Delegation = Delegation()
     tokens: Mapping[str, Token] = {}
     """Tokens by the digest of their secret."""
+
+    users: Mapping[str, User] = {}
+    """People beside the human of the team, by `ids.name_key` of their names."""
 
     peer_messages: int = 0
     """Direct messages between agents since a person last said something."""

@@ -507,6 +507,7 @@ class Role(StrEnum):
     """The permissions of a token's bearer."""
 
     OPERATOR = "operator"  # everything
+    MEMBER = "member"  # speak, ask, answer, start and stop agents
     AGENT = "agent"  # act as one agent
     VIEWER = "viewer"  # read
 

@@ -71,13 +71,16 @@ function showNotice() {
   paint();
 }
 
-/** What a viewer may do: the page draws nothing that the server would refuse. */
+/** What a viewer or a member may do: the page draws nothing that the server would refuse. */
 function showReader() {
-  if (!store.reader) return;
-  const text = "You are signed in as a viewer: you can read everything, and change nothing.";
+  if (!store.reader && !store.member) return;
+  const text = store.reader
+    ? "You are signed in as a viewer: you can read everything, and change nothing."
+    : `You are signed in as ${store.user}, a member: you speak, ask, answer, start and stop agents. Settings are for operators.`;
+  const label = store.reader ? "Signed in as a viewer" : "Signed in as a member";
   document
     .querySelector("header.bar")
-    .after(h("aside", { class: "notice reader", "aria-label": "Signed in as a viewer", text }));
+    .after(h("aside", { class: "notice reader", "aria-label": label, text }));
 }
 
 /** A mistake in the settings file, and settings that wait for a restart. */

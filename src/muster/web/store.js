@@ -46,6 +46,8 @@ class Store {
   reader = false; // whether one is signed in as a viewer, who changes nothing
   notice = "";
   needs = { needs: [], putOff: 0, changesAt: null }; // what needs a person
+  member = false; // whether one is signed in as a member, who takes part but changes no settings
+  user = ""; // the name that one acts under
   settingsProblem = ""; // the mistake in the settings file, for operators
   settingsWaiting = []; // settings that hold after a restart of muster
   agents = new Map(); // by seat
@@ -269,6 +271,9 @@ class Store {
     Object.assign(this, { settingsProblem, settingsWaiting });
     this.#askAgainAt(needs.changesAt);
     this.reader = state.role === "viewer";
+    this.member = state.role === "member";
+    this.user = state.user;
+    document.documentElement.toggleAttribute("data-member", this.member);
     document.documentElement.toggleAttribute("data-reader", this.reader); // base.css hides what acts
     this.ready = true;
     if (state.whole) this.#replaceAll();

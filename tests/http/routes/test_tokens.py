@@ -41,6 +41,8 @@ def test_a_token_is_told_once_and_counts_until_it_is_revoked(team: Team, boss: A
         "role": "viewer",
         "agent": None,
         "note": "wall display",
+        "user": None,
+        "expiresAt": None,
     }
     assert token["secret"] not in json.dumps(shown)
     with asker(team.server, token["secret"]) as viewer:
@@ -125,3 +127,29 @@ def test_without_a_server_the_command_line_says_how_to_start_one(tmp_path: Path)
     ran = muster("token", "list", "--home", str(tmp_path))
     assert ran.returncode == 4
     assert "`muster up` starts one" in ran.stderr
+
+
+def test_the_command_line_adds_users_changes_their_roles_and_removes_them(
+    team: Team, boss: Asker
+) -> None:
+    def user(*words: str) -> str:
+        ran = muster("user", *words, "--home", str(team.home))
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout.strip()
+
+    with asker(team.server, user("add", "Ada", "--role", "member", "--days", "30")) as ada:
+        assert ada.get("/api/me")["user"] == "Ada"
+        assert ["Ada", "member", "1"] in [line.split() for line in user("list").splitlines()]
+        assert user("role", "Ada", "viewer") == "Ada is a viewer now."
+        assert ada.get("/api/me")["role"] == "viewer"
+        [token] = [each for each in boss.get("/api/tokens")["tokens"] if each["user"] == "Ada"]
+        listed = muster("token", "list", "--home", str(team.home)).stdout
+        assert token["expiresAt"][:10] in listed
+        again = muster("token", "rotate", token["id"], "--home", str(team.home)).stdout.strip()
+        ada.refused("GET", "/api/me", 401, "unauthenticated")
+    with asker(team.server, again) as ada:
+        for wrong in (("add", "Ada", "--role", "viewer"), ("role", "Eve", "viewer")):
+            assert muster("user", *wrong, "--home", str(team.home)).returncode == 2
+        assert user("remove", "Ada") == "Ada is no longer a user."
+        ada.refused("GET", "/api/me", 401, "unauthenticated")
+    assert "Ada" not in user("list", "--json")

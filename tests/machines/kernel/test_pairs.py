@@ -230,6 +230,9 @@ def tries(team: Team) -> Iterator[Command]:
     for allow in (True, False):
         yield c.AnswerApproval(approval="4", allow=allow)
     yield c.RevokeToken(token_id="t")
+    yield c.RotateToken(token_id="t", digest="rotated")
+    yield c.SetUser(name="Zoe", role=e.Role.MEMBER)
+    yield c.RemoveUser(name="Zoe")
     yield c.LogConversation(entry="{}")
     yield c.AddDescriptions(agents=("new",))
     yield c.RememberChoice(text="more", to="ada", guess="MAIN")

@@ -12,7 +12,7 @@ import msgspec
 from muster.delegation.conversations import Nesting, past_choices, ranked
 from muster.delegation.policy import policy_of
 from muster.errors import NotFound
-from muster.http.routing import EVERYBODY, OPERATOR, ApiCall, route
+from muster.http.routing import EVERYBODY, OPERATOR, PEOPLE, ApiCall, route
 from muster.machines.commands import (
     CancelConversation,
     ForgetChoice,
@@ -156,7 +156,7 @@ class ConversationQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel
     limit: Annotated[int, msgspec.Meta(ge=1, le=CONVERSATIONS_MAX)] = CONVERSATIONS
 
 
-@route("POST", "/api/conversations", may=OPERATOR)
+@route("POST", "/api/conversations", may=PEOPLE)
 async def ask(call: ApiCall, body: Request) -> ConversationView:
     """Hand a request to the agent whose description matches."""
     requests = call.muster.requests
@@ -167,7 +167,7 @@ async def ask(call: ApiCall, body: Request) -> ConversationView:
         workspace = _workspace_of(call, body.continues)
     return await requests.ask(
         text,
-        speaker=call.team.human,
+        speaker=call.speaker,
         to=to,
         wait=body.wait,
         key=call.key,
@@ -197,7 +197,7 @@ async def show_conversation(call: ApiCall, conversation: str) -> ConversationVie
     return await _find(call, ConversationId(conversation))
 
 
-@route("POST", "/api/conversations/{conversation}/cancel", may=OPERATOR)
+@route("POST", "/api/conversations/{conversation}/cancel", may=PEOPLE)
 async def cancel_conversation(call: ApiCall, conversation: str) -> ConversationView:
     """End a request that is no longer wanted, and stop the work on it."""
     await call.send(CancelConversation(conversation=ConversationId(conversation)))

@@ -47,7 +47,7 @@ async def show_shutdown(call: ApiCall) -> ShutdownReport:
 @route("POST", "/api/shutdown", may=OPERATOR)
 async def begin_shutdown(call: ApiCall, body: ShutdownBody) -> ShutdownReport:
     """Stop muster: no session starts any more; running ones may finish, or are stopped now."""
-    reason = body.reason or f"asked by {call.team.human}"
+    reason = body.reason or f"asked by {call.speaker}"
     drain_seconds = 0.0 if body.now else call.muster.drain_seconds
     await call.send(StopMuster(reason=reason, drain_seconds=drain_seconds))
     return _report(call)

@@ -11,7 +11,7 @@ from muster.engine.dispatcher import Receipt
 from muster.errors import Invalid, WrongState
 from muster.http.log_pages import read_slice
 from muster.http.recording import record
-from muster.http.routing import ACTORS, EVERYBODY, OPERATOR, ApiCall, route
+from muster.http.routing import EVERYBODY, OPERATOR, PEOPLE, SPEAKERS, ApiCall, route
 from muster.http.types import Body, Cursor, Query, Seq
 from muster.identity import waking
 from muster.limits import SEAT_MAX, SUMMON_SEATS_MAX
@@ -84,7 +84,7 @@ async def summon(call: ApiCall, body: SummonBody) -> Called:
     return _called(call, receipt)
 
 
-@route("POST", "/api/agents/wake", may=OPERATOR)
+@route("POST", "/api/agents/wake", may=PEOPLE)
 async def wake(call: ApiCall, body: WakeBody) -> Called:
     """Wake sleeping agents: the named ones, or all."""
     receipt = await call.first_try()  # before the lead is asked a second time
@@ -96,7 +96,7 @@ async def wake(call: ApiCall, body: WakeBody) -> Called:
     return _called(call, receipt)
 
 
-@route("POST", "/api/agents/sleep", may=OPERATOR)
+@route("POST", "/api/agents/sleep", may=PEOPLE)
 async def sleep(call: ApiCall, body: AgentsBody) -> Called:
     """Put agents to sleep: the named ones, or all."""
     return _called(call, await call.send(SleepAgents(seats=_seats(call, body))))
@@ -170,7 +170,7 @@ async def read_thread(call: ApiCall, name: str, query: ThreadQuery) -> ThreadPag
     return ThreadPage(messages=messages, after=after, more=more, earlier=earlier)
 
 
-@route("POST", "/api/agents/{name}/messages", may=ACTORS, status=201)
+@route("POST", "/api/agents/{name}/messages", may=SPEAKERS, status=201)
 async def tell_human(call: ApiCall, name: str, body: ToHumanBody) -> Recorded:
     """Send a message to the human, as this agent."""
     agent = call.acting_as(name)

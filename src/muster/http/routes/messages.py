@@ -10,7 +10,7 @@ from muster.engine.dispatcher import Receipt
 from muster.errors import Invalid
 from muster.http.attaching import Digests, answered, attached
 from muster.http.recording import record
-from muster.http.routing import ACTORS, EVERYBODY, OPERATOR, ApiCall, route
+from muster.http.routing import EVERYBODY, PEOPLE, SPEAKERS, ApiCall, route
 from muster.http.types import Epoch, Query, Seq, StrictBody
 from muster.identity import waking
 from muster.machines.attachments import IMAGE_TYPES, is_broken_image
@@ -93,7 +93,7 @@ def _speaker(call: ApiCall, agent: str | None) -> SeatId | None:
     return call.caller.seat if call.caller.role is Role.AGENT else None
 
 
-@route("POST", "/api/channels/{channel}/messages", may=ACTORS, status=201)
+@route("POST", "/api/channels/{channel}/messages", may=SPEAKERS, status=201)
 async def post_message(call: ApiCall, channel: ChannelId, body: MessageBody) -> Recorded:
     """Post a message in a channel, as a human or as the agent whose turn it is."""
     seat = _speaker(call, body.agent)
@@ -121,7 +121,7 @@ async def _human(call: ApiCall, channel: ChannelId, body: MessageBody | SendBody
     return PostMessage(
         channel=channel,
         text=body.message,
-        speaker_name=call.team.human,
+        speaker_name=call.speaker,
         mode=body.mode,
         reply_to=await answered(call, channel, body.reply_to),
         files=await attached(call, body.files),
@@ -143,15 +143,16 @@ async def read_messages(call: ApiCall, channel: ChannelId, query: MessageQuery) 
     )
 
 
-@route("POST", "/api/send", may=OPERATOR, status=201)
+@route("POST", "/api/send", may=PEOPLE, status=201)
 async def send_to(call: ApiCall, body: SendBody) -> Recorded:
     """Send a message to an agent, to a channel, or to the lead."""
     order = _order(body)
     if order is not None:
+        call.require_operator("summon, wake or sleep agents by a message")
         return Recorded(seq=(await order(call.muster, call.caller.actor, call.key)).seq)
     if body.channel is None:
         seat = call.agent(body.target_agent).seat if body.target_agent is not None else None
-        human = call.team.human
+        human = call.speaker
         if body.reply_to is not None or body.mode is not None:
             why = "apply to a message in a channel; name the channel"
             raise Invalid(what="replyTo and mode", why=why)

@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from muster.http.log_pages import read_slice
-from muster.http.routing import EVERYBODY, OPERATOR, ApiCall, route
+from muster.http.routing import EVERYBODY, PEOPLE, ApiCall, route
 from muster.http.types import Body, Cursor, Instant, Note, Query, in_utc
 from muster.identity.waking import with_memory
 from muster.machines.commands import InterruptWork, RestartAgent, RetryMessages, SetDesired
@@ -46,14 +46,14 @@ async def show_run(call: ApiCall, name: str) -> RunView:
     return view_run(call.team, call.agent(name))
 
 
-@route("PUT", "/api/agents/{name}/run", may=OPERATOR)
+@route("PUT", "/api/agents/{name}/run", may=PEOPLE)
 async def set_run(call: ApiCall, name: str, body: RunBody) -> RunView:
     """Start or stop an agent: continuous, pause, run_once or run_cleanup."""
     agent = call.agent(name)
     wish = SetDesired(
         seat=agent.seat,
         desired=body.desired,
-        set_by=call.team.human,
+        set_by=call.speaker,
         note=body.note,
         now=body.now,
         if_generation=body.if_generation,
@@ -71,16 +71,16 @@ class RestartBody(Body, frozen=True, kw_only=True):
     note: Note = ""
 
 
-@route("POST", "/api/agents/{name}/restart", may=OPERATOR)
+@route("POST", "/api/agents/{name}/restart", may=PEOPLE)
 async def restart_agent(call: ApiCall, name: str, body: RestartBody) -> RunView:
     """End the session of an agent, and start another. The desired state does not change."""
     agent = call.agent(name)
-    restart = RestartAgent(seat=agent.seat, set_by=call.team.human, note=body.note, now=body.now)
+    restart = RestartAgent(seat=agent.seat, set_by=call.speaker, note=body.note, now=body.now)
     await call.send(restart)
     return view_run(call.team, call.team.agent(agent.seat))
 
 
-@route("POST", "/api/agents/{name}/interrupt", may=OPERATOR)
+@route("POST", "/api/agents/{name}/interrupt", may=PEOPLE)
 async def interrupt_work(call: ApiCall, name: str) -> RunView:
     """Stop the present work of an agent. Its session lives on, and what it had said is kept."""
     agent = call.agent(name)
@@ -88,7 +88,7 @@ async def interrupt_work(call: ApiCall, name: str) -> RunView:
     return view_run(call.team, call.team.agent(agent.seat))
 
 
-@route("POST", "/api/agents/{name}/retry", may=OPERATOR)
+@route("POST", "/api/agents/{name}/retry", may=PEOPLE)
 async def retry_messages(call: ApiCall, name: str) -> RunView:
     """Hand an agent the messages again that it left unanswered, and start it if it does not run."""
     agent = call.agent(name)

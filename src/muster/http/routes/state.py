@@ -75,6 +75,9 @@ class StateView(View, frozen=True, kw_only=True):
     """The role of the caller: an operator may do everything, an agent acts as itself, a viewer only
     reads."""
 
+    user: str | None
+    """The name under which the caller acts; null for an agent."""
+
     human: str
     whole: bool
     """Whether it is the whole team, or only the parts of the query."""
@@ -137,6 +140,7 @@ async def show_state(call: ApiCall, query: StateQuery) -> StateView:
         version=__version__,
         role=call.caller.role,
         human=team.human,
+        user=call.identity.user,
         whole=whole,
         button=button_of(team, can_summon=call.muster.can_summon),
         births=call.muster.births.possible or team.lead is not None,

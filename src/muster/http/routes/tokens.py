@@ -3,12 +3,19 @@
 A secret is in one answer and nowhere else: the log has only its digest.
 """
 
+from datetime import timedelta
+from typing import Annotated
+
+import msgspec
+from msgspec.structs import asdict, replace
+
 from muster.errors import SecretShown
-from muster.http.auth import new_token
+from muster.http.auth import new_secret, new_token
 from muster.http.recording import record
 from muster.http.routing import EVERYBODY, OPERATOR, ApiCall, route
+from muster.http.signing_in.digests import digest
 from muster.http.types import Body, Note
-from muster.machines.commands import RevokeToken
+from muster.machines.commands import RevokeToken, RotateToken
 from muster.machines.state import Team, Token
 from muster.machines.vocabulary import Role
 from muster.views.answers import Recorded
@@ -23,6 +30,11 @@ class TokenBody(Body, frozen=True, kw_only=True):
     """The agent that the token acts as, where the role is `agent`."""
 
     note: Note = ""
+    user: str | None = None
+    """The user who acts with the token; by default the human of the team."""
+
+    days: Annotated[float, msgspec.Meta(gt=0, le=3650)] | None = None
+    """After how many days the token expires."""
 
 
 @route("GET", "/api/me", may=EVERYBODY)
@@ -36,11 +48,28 @@ async def issue_token(call: ApiCall, body: TokenBody) -> NewToken:
     """Issue a token; its secret is in this answer only."""
     seat = None if body.agent is None else call.agent(body.agent).seat
     command, secret = new_token(call.muster.ids, body.role, seat=seat, note=body.note)
+    days = None if body.days is None else timedelta(days=body.days)
+    until = None if days is None else call.muster.clock.now() + days
+    command = replace(command, user=body.user, expires_at=until)
     receipt = await call.send(command)
     if receipt.repeated:
         raise SecretShown(seq=receipt.seq)
-    name = None if seat is None else call.team.agent(seat).id
-    return NewToken(id=command.token_id, role=body.role, agent=name, note=body.note, secret=secret)
+    return _with_secret(call.muster.team, digest(secret), secret)
+
+
+@route("POST", "/api/tokens/{token}/rotate", may=OPERATOR, status=201)
+async def rotate_token(call: ApiCall, token: str) -> NewToken:
+    """Replace the secret of a token. The old one is invalid from then on; browsers sign in anew."""
+    secret = new_secret(call.muster.ids)
+    receipt = await call.send(RotateToken(token_id=token, digest=digest(secret)))
+    if receipt.repeated:
+        raise SecretShown(seq=receipt.seq)
+    return _with_secret(call.muster.team, digest(secret), secret)
+
+
+def _with_secret(team: Team, found: str, secret: str) -> NewToken:
+    view = _view(team, team.tokens[found])
+    return NewToken(**asdict(view), secret=secret)
 
 
 @route("GET", "/api/tokens", may=OPERATOR)
@@ -54,7 +83,14 @@ async def list_tokens(call: ApiCall) -> TokenList:
 
 def _view(team: Team, token: Token) -> TokenView:
     name = None if token.seat is None else team.agent(token.seat).id
-    return TokenView(id=token.id, role=token.role, agent=name, note=token.note)
+    return TokenView(
+        id=token.id,
+        role=token.role,
+        agent=name,
+        note=token.note,
+        user=token.user or None,
+        expires_at=token.expires_at,
+    )
 
 
 @route("DELETE", "/api/tokens/{token}", may=OPERATOR)

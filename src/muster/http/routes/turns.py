@@ -15,7 +15,7 @@ import msgspec
 from muster.errors import Invalid
 from muster.http.parsing import parse_known
 from muster.http.recording import place_of, record
-from muster.http.routing import ACTORS, OPERATOR, ApiCall, route
+from muster.http.routing import ACTORS, PEOPLE, SPEAKERS, ApiCall, route
 from muster.http.types import Epoch, Note, Query, Seconds, StrictBody
 from muster.inbox.errands import Wanted
 from muster.limits import PARTIAL_CHARS_MAX
@@ -154,14 +154,14 @@ async def wait_turn(call: ApiCall, channel: ChannelId, body: WaitTurnBody) -> Re
     )
 
 
-@route("POST", "/api/channels/{channel}/turn/resume", may=ACTORS)
+@route("POST", "/api/channels/{channel}/turn/resume", may=SPEAKERS)
 async def resume_turn(call: ApiCall, channel: ChannelId, body: TurnBody) -> Recorded:
     """Resume a turn that was paused. Only a human resumes a turn that a human interrupted."""
     seat = _holder(call, channel, body.agent)
     return await record(call, ResumeTurn(channel=channel, seat=seat, epoch=body.epoch))
 
 
-@route("POST", "/api/channels/{channel}/turn/override", may=OPERATOR)
+@route("POST", "/api/channels/{channel}/turn/override", may=PEOPLE)
 async def override_turn(
     call: ApiCall, channel: ChannelId, body: OverrideTurnBody
 ) -> TurnOverridden:

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 from starlette.responses import Response
 
 from muster.errors import NotFound, SignInExpired, Unauthenticated
-from muster.http.routing import OPERATOR, ApiCall, JsonResponse, route
+from muster.http.routing import OPERATOR, PEOPLE_AND_VIEWERS, ApiCall, JsonResponse, route
 from muster.http.signing_in.browser_sessions import SESSION_DAYS, cookie_name
 from muster.http.signing_in.digests import digest
 from muster.http.static import front, sign_in_page
@@ -74,7 +74,7 @@ async def sign_out(call: ApiCall) -> Response:
     return answer
 
 
-@route("POST", "/api/session/code", may=OPERATOR)
+@route("POST", "/api/session/code", may=PEOPLE_AND_VIEWERS)
 async def issue_code(call: ApiCall) -> SignInCode:
     """Issue a code that signs a browser in once, as the caller."""
     [found] = [key for key, each in call.team.tokens.items() if each.id == call.caller.token]

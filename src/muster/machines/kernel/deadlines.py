@@ -24,7 +24,7 @@ from muster.machines.vocabulary import Urgency
 
 Key = SeatId | ChannelId | None
 """The seat of an agent or the name of a channel: an int never equals a str. None is muster itself:
-the end of its drain."""
+the end of its drain, and of tokens that expire."""
 
 
 class Deadline(msgspec.Struct, frozen=True):
@@ -104,13 +104,22 @@ _MOVERS: dict[type[Fact], Callable[[Any], Iterable[Key]]] = {
     e.InterruptRequested: lambda fact: (fact.channel,),
     e.KillRequested: lambda fact: (fact.channel,),
     e.WorkStopped: lambda fact: (fact.channel,),
+    e.TokenIssued: lambda fact: (None,),
+    e.TokenRevoked: lambda fact: (None,),
 }
 """The facts that change deadlines, and the agents or channels that they affect."""
 
 
 def _of_muster(team: Team) -> Deadline | None:
     at = team.shutdown.until if team.shutdown is not None else None
-    return None if at is None else Deadline(at, None, c.CheckShutdown())
+    drained = () if at is None else (Deadline(at, None, c.CheckShutdown()),)
+    return min((*drained, *_of_tokens(team)), key=lambda each: each.at, default=None)
+
+
+def _of_tokens(team: Team) -> Iterator[Deadline]:
+    for token in team.tokens.values():
+        if token.expires_at is not None:
+            yield Deadline(token.expires_at, None, c.RevokeToken(token_id=token.id))
 
 
 def _of_channel(channel: Channel) -> Deadline | None:

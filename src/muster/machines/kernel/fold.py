@@ -7,7 +7,8 @@ from msgspec.structs import replace
 
 from muster.errors import Impossible
 from muster.machines import events as e
-from muster.machines import spending, token_fold
+from muster.machines import spending
+from muster.machines.access import fold as access_fold
 from muster.machines.approvals import fold as approval_fold
 from muster.machines.breaker import fold as breaker_fold
 from muster.machines.delegation import fold as delegation_fold
@@ -111,7 +112,7 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.MusterStopping: identity_fold.muster_stopping,
     e.MusterStopped: identity_fold.muster_stopped,
     e.ClockJumped: clock.clock_jumped,
-    e.LogRestored: token_fold.log_restored,
+    e.LogRestored: access_fold.log_restored,
     e.CommandRefused: _unchanged,
     e.WarningLogged: _unchanged,
     e.WorkInterrupted: turn_fold.work_interrupted,
@@ -192,8 +193,11 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.MessagesUnanswered: unanswered_fold.messages_unanswered,
     e.MessagesDelivered: message_fold.messages_delivered,
     e.MessageRouted: message_fold.message_routed,
-    e.TokenIssued: token_fold.token_issued,
-    e.TokenRevoked: token_fold.token_revoked,
+    e.TokenIssued: access_fold.token_issued,
+    e.TokenRevoked: access_fold.token_revoked,
+    e.TokenRotated: access_fold.token_rotated,
+    e.UserSet: access_fold.user_set,
+    e.UserRemoved: access_fold.user_removed,
     e.DelegationStarted: delegation_fold.delegation_started,
     e.DescriptionsAdded: delegation_fold.descriptions_added,
     e.ChoiceRemembered: delegation_fold.choice_remembered,

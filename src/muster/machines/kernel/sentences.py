@@ -483,6 +483,9 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     ),
     e.TokenIssued: lambda f, t: f"a token {f.token_id} was issued ({f.role})",
     e.TokenRevoked: lambda f, t: f"the token {f.token_id} was revoked",
+    e.TokenRotated: lambda f, t: f"the token {f.token_id} got a new secret",
+    e.UserSet: lambda f, t: f"{f.name} is a user ({f.role})",
+    e.UserRemoved: lambda f, t: f"{f.name} is no longer a user",
     e.DelegationStarted: lambda f, t: (
         f"a state machine session opened in {f.mode} mode with {len(f.agents)} agents"
     ),

@@ -16,7 +16,7 @@ from muster.errors import Impossible, Refused
 from muster.limits import COUPLING_STEPS_MAX
 from muster.machines import commands as c
 from muster.machines import events as e
-from muster.machines import tokens
+from muster.machines.access import tokens, users
 from muster.machines.approvals import decide as approvals
 from muster.machines.breaker import going_on
 from muster.machines.commands import Command
@@ -162,6 +162,9 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.RetryMessages: unanswered.retry_messages,
     c.IssueToken: tokens.issue_token,
     c.RevokeToken: tokens.revoke_token,
+    c.RotateToken: tokens.rotate_token,
+    c.SetUser: users.set_user,
+    c.RemoveUser: users.remove_user,
     c.CompleteTurn: turns.complete_turn,
     c.WaitTurn: turns.wait_turn,
     c.ResumeTurn: turns.resume_turn,

@@ -492,6 +492,10 @@ class TokenView(View, frozen=True, kw_only=True):
     role: Role
     agent: str | None
     note: str
+    user: str | None = None
+    """The user who acts with it; null for an agent's, and for those of the team's human."""
+
+    expires_at: datetime | None = None
 
 
 class NewToken(TokenView, frozen=True, kw_only=True):
@@ -515,6 +519,9 @@ class CallerView(View, frozen=True, kw_only=True):
 
     human: str
     """The human that the team works for."""
+
+    user: str | None = None
+    """The name under which a person acts: a user's, or the human's; null for an agent."""
 
 
 class RegisteredAgent(View, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from muster import limits
 from muster.http.attaching import folder_of, named_file
 from muster.http.parsing import read_body
-from muster.http.routing import ACTORS, EVERYBODY, ApiCall, route
+from muster.http.routing import EVERYBODY, SPEAKERS, ApiCall, route
 from muster.http.types import Query
 from muster.machines.attachments import (
     ANY_BYTES,
@@ -39,7 +39,7 @@ class UploadQuery(Query, frozen=True, kw_only=True):
     name: str
 
 
-@route("POST", "/api/files", may=ACTORS, status=201, takes=ANY_BYTES)
+@route("POST", "/api/files", may=SPEAKERS, status=201, takes=ANY_BYTES)
 async def upload_file(call: ApiCall, query: UploadQuery) -> AttachedFile:
     """Upload a file, for a message to name by its digest. A day later an unused one is removed.
 

@@ -160,7 +160,7 @@ async def add_agent(call: ApiCall, body: AddAgentBody) -> SettingsEdited:
     if body.start and not body.preview:
         agent = call.agent(body.name)
         wish = SetDesired(
-            seat=agent.seat, desired=RunMode.CONTINUOUS, set_by=call.team.human, note="added"
+            seat=agent.seat, desired=RunMode.CONTINUOUS, set_by=call.speaker, note="added"
         )
         await call.send_more(wish)
     return done

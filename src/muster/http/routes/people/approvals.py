@@ -10,7 +10,7 @@ import msgspec
 from muster.engine.dispatcher import Receipt
 from muster.errors import Invalid, NoSession
 from muster.http.log_pages import read_slice
-from muster.http.routing import ACTORS, EVERYBODY, OPERATOR, ApiCall, route
+from muster.http.routing import ACTORS, EVERYBODY, PEOPLE, ApiCall, route
 from muster.http.types import Note, Query, Seconds, StrictBody
 from muster.limits import APPROVAL_DETAIL_CHARS_MAX, NAME_CHARS_MAX
 from muster.machines.approvals.decide import open_approval
@@ -163,7 +163,7 @@ async def _asked(call: ApiCall, approval: str) -> ApprovalRequested | None:
     return fact if isinstance(fact, ApprovalRequested) else None
 
 
-@route("POST", "/api/approvals/{approval}", may=OPERATOR)
+@route("POST", "/api/approvals/{approval}", may=PEOPLE)
 async def answer_approval(call: ApiCall, approval: str, body: ApprovalBody) -> Settled:
     """Allow a tool call that waits for approval, or deny it. The first answer counts."""
     first = await call.first_try()

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import msgspec
 
-from muster.http.routing import EVERYBODY, OPERATOR, ApiCall, route
+from muster.http.routing import EVERYBODY, PEOPLE, ApiCall, route
 from muster.http.types import Seq, StrictBody
 from muster.limits import MORE_TURNS_MAX, SNOOZE_SECONDS_MAX, SNOOZE_SECONDS_MIN
 from muster.machines.commands import AllowMore, ReopenNeed, SeeMessages, SettleNeed
@@ -40,14 +40,14 @@ async def list_needs(call: ApiCall) -> NeedList:
     return view_needs(call.team, call.muster.clock.now())
 
 
-@route("POST", "/api/needs/{key}/settle", may=OPERATOR)
+@route("POST", "/api/needs/{key}/settle", may=PEOPLE)
 async def settle_need(call: ApiCall, key: str, body: SettleBody) -> NeedList:
     """Put something aside: as done, or for some time."""
     await call.send(SettleNeed(key=key, seconds=body.seconds))
     return view_needs(call.team, call.muster.clock.now())
 
 
-@route("POST", "/api/needs/{key}/reopen", may=OPERATOR)
+@route("POST", "/api/needs/{key}/reopen", may=PEOPLE)
 async def reopen_need(call: ApiCall, key: str) -> NeedList:
     """Show again what was put aside."""
     await call.send(ReopenNeed(key=key))
@@ -60,14 +60,14 @@ class MoreBody(StrictBody, frozen=True, kw_only=True):
     turns: Annotated[int, msgspec.Meta(ge=1, le=MORE_TURNS_MAX)] = 10
 
 
-@route("POST", "/api/needs/{key}/more", may=OPERATOR)
+@route("POST", "/api/needs/{key}/more", may=PEOPLE)
 async def allow_more(call: ApiCall, key: str, body: MoreBody) -> NeedList:
     """Let work go on that stopped at a limit, or as a runaway, for some turns."""
     await call.send(AllowMore(key=key, turns=body.turns))
     return view_needs(call.team, call.muster.clock.now())
 
 
-@route("POST", "/api/seen", may=OPERATOR)
+@route("POST", "/api/seen", may=PEOPLE)
 async def see_messages(call: ApiCall, body: SeenBody) -> NeedList:
     """Record that a person has seen messages, up to a place in the log."""
     seat = call.agent(body.agent).seat if body.agent is not None else None

@@ -29,7 +29,7 @@ async def list_past(call: ApiCall, name: str) -> PastConversations:
 @route("POST", "/api/agents/{name}/past-conversations/{conversation}/resume", may=OPERATOR)
 async def resume_past(call: ApiCall, name: str, conversation: str) -> RunView:
     """Start the next session of an agent from this conversation; a running one ends first."""
-    agent, human = call.agent(name), call.team.human
+    agent, human = call.agent(name), call.speaker
     if not await call.muster.conversations.choose(agent, conversation):
         raise NotFound(kind=f"conversation of {agent.id}", name=conversation)
     if agent.session is not None:

@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 
 from muster.errors import Forbidden, NotFound
-from muster.http.routing import EVERYBODY, OPERATOR, ApiCall, route
+from muster.http.routing import EVERYBODY, OPERATOR, PEOPLE, ApiCall, route
 from muster.http.types import Body, Query
 from muster.machines.commands import SendMessage
 from muster.machines.ids import ConversationId, WorkspaceId
@@ -171,7 +171,7 @@ async def discard_workspace(call: ApiCall, workspace: str, body: DiscardBody) ->
     return view_workspace(call.team, call.team.workspace(name))
 
 
-@route("POST", "/api/workspaces/{workspace}/ask", may=OPERATOR, status=201)
+@route("POST", "/api/workspaces/{workspace}/ask", may=PEOPLE, status=201)
 async def ask_for_changes(call: ApiCall, workspace: str, body: AskForChangesBody) -> Recorded:
     """Ask the agent of a workspace for changes: by a message, or as a task that goes on in it."""
     found = call.team.workspace(WorkspaceId(workspace))
@@ -179,11 +179,11 @@ async def ask_for_changes(call: ApiCall, workspace: str, body: AskForChangesBody
     if found.conversation is None:
         if found.seat is None:
             raise NotFound(kind="agent of the workspace", name=workspace)
-        message = SendMessage(text=text, speaker_name=call.team.human, seat=found.seat)
+        message = SendMessage(text=text, speaker_name=call.speaker, seat=found.seat)
         return Recorded(seq=(await call.send(message)).seq)
     await call.muster.requests.ask(
         text,
-        speaker=call.team.human,
+        speaker=call.speaker,
         to=found.agent_name,
         wait=False,
         key=call.key,

@@ -4,18 +4,40 @@ from msgspec.structs import replace
 
 from muster.machines import events as e
 from muster.machines.events import Event
+from muster.machines.ids import name_key
 from muster.machines.maps import drop, put
-from muster.machines.state import Team, Token
+from muster.machines.state import Team, Token, User
 
 
 def token_issued(team: Team, event: Event, fact: e.TokenIssued) -> Team:
-    token = Token(id=fact.token_id, role=fact.role, seat=fact.seat, note=fact.note)
+    token = Token(
+        id=fact.token_id,
+        role=fact.role,
+        seat=fact.seat,
+        note=fact.note,
+        user=fact.user,
+        expires_at=fact.expires_at,
+    )
     return replace(team, tokens=put(team.tokens, fact.digest, token))
 
 
 def token_revoked(team: Team, event: Event, fact: e.TokenRevoked) -> Team:
     [digest] = [each for each, token in team.tokens.items() if token.id == fact.token_id]
     return replace(team, tokens=drop(team.tokens, digest))
+
+
+def token_rotated(team: Team, event: Event, fact: e.TokenRotated) -> Team:
+    [(old, token)] = [each for each in team.tokens.items() if each[1].id == fact.token_id]
+    return replace(team, tokens=put(drop(team.tokens, old), fact.digest, token))
+
+
+def user_set(team: Team, event: Event, fact: e.UserSet) -> Team:
+    user = User(name=fact.name, role=fact.role)
+    return replace(team, users=put(team.users, name_key(fact.name), user))
+
+
+def user_removed(team: Team, event: Event, fact: e.UserRemoved) -> Team:
+    return replace(team, users=drop(team.users, name_key(fact.name)))
 
 
 def log_restored(team: Team, event: Event, fact: e.LogRestored) -> Team:

@@ -1,0 +1,1 @@
+"""Access: tokens, users and their roles. The HTTP layer checks what a role permits."""

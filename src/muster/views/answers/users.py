@@ -1,0 +1,19 @@
+"""Answers about users."""
+
+from muster.machines.vocabulary import Role
+from muster.views.answers import View
+
+
+class UserView(View, frozen=True, kw_only=True):
+    """A person who takes part under a name of their own."""
+
+    name: str
+    role: Role
+    tokens: int
+    """How many valid tokens they have."""
+
+
+class UserList(View, frozen=True, kw_only=True):
+    """Every user."""
+
+    users: tuple[UserView, ...]
