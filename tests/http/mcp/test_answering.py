@@ -136,10 +136,12 @@ def test_a_wrong_call_is_a_result_that_says_what_is_wrong(boss: Asker, given: Js
 
 
 def test_an_agent_without_a_name_of_its_own_is_told_its_identity(boss: Asker) -> None:
-    assert boss.get("/api/me") == {"role": "operator", "agent": None, "human": "human"}
+    me = {"role": "operator", "agent": None, "human": "human", "user": "human"}
+    assert boss.get("/api/me") == me
     joined = boss.post("/api/agents", {"name": "Nia"}, 201)
     boss.http.headers["authorization"] = f"Bearer {joined['token']['secret']}"
-    assert boss.get("/api/me") == {"role": "agent", "agent": "Nia", "human": "human"}
+    me = {"role": "agent", "agent": "Nia", "human": "human", "user": None}
+    assert boss.get("/api/me") == me
 
 
 def test_a_server_does_not_load_the_sdk_before_it_is_asked() -> None:
