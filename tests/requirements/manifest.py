@@ -3406,6 +3406,7 @@ CLAUDE = (
                 "test_a_confined_hook_does_not_believe_another_program_on_the_port",
             ],
             "claude_plugin/hooks/test_server.py": [
+                "test_inputs_and_answers_of_one_program_are_recorded_in_the_order_of_their_arrival",
                 "test_a_desk_that_fails_denies_a_tool_and_is_in_nobody_elses_way",
                 "test_muster_up_answers_hooks_and_a_killed_one_is_followed_by_one_that_does",
             ],

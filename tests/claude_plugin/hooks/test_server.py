@@ -87,6 +87,33 @@ def test_many_ask_at_once_and_each_gets_its_own_answer(tmp_path: Path) -> None:
     with_socket(tmp_path, Slow(), act)
 
 
+def test_inputs_and_answers_of_one_program_are_recorded_in_the_order_of_their_arrival(
+    tmp_path: Path,
+) -> None:
+    came, goes_on = asyncio.Queue[str](), asyncio.Event()
+
+    class Slow(Desk):
+        async def answer(self, call: HookCall) -> HookAnswer:
+            came.put_nowait(call.token)
+            if call.token == "first":
+                await goes_on.wait()
+            return HookAnswer(0, "")
+
+    async def act() -> None:
+        events = ("UserPromptSubmit", "first"), ("Stop", "second"), ("UserPromptSubmit", "third")
+        async with asyncio.TaskGroup() as tasks:
+            for event, token in events:
+                tasks.create_task(ask(tmp_path, request(event, token=token, pid=7)))
+                await ask(tmp_path, request(token="another", pid=8))  # it does not wait
+            goes_on.set()
+        order = [came.get_nowait() for _ in range(came.qsize())]
+        assert [each for each in order if each == "another"] == ["another"] * 3
+        assert [each for each in order if each != "another"] == ["first", "second", "third"]
+        assert order.index("second") > 3
+
+    with_socket(tmp_path, Slow(), act)
+
+
 @pytest.mark.parametrize(
     "sent",
     [

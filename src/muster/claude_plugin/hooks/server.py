@@ -32,6 +32,7 @@ from muster.claude_plugin.hooks.calls import (
     HookResponder,
     now,
 )
+from muster.claude_plugin.hooks.ordering import HookOrder
 from muster.claude_plugin.hooks.port import LOCALHOST, Handshake, is_nonce, published
 
 FILE: Final = "hooks.sock"
@@ -159,6 +160,7 @@ class _Hooks:
     def __init__(self, desk: HookResponder, *, replies_early: bool) -> None:
         self._desk = desk
         self._early_events = {RECORD_EVENT} if replies_early else set[str]()
+        self._order = HookOrder()
         self._asking: set[asyncio.Task[None]] = set()
         self._recording: dict[asyncio.Task[None], Path] = {}
         """Connections that were answered already, with their projects."""
@@ -197,11 +199,12 @@ class _Hooks:
     async def _answered(self, call: HookCall | HookAnswer) -> HookAnswer:
         if isinstance(call, HookAnswer):
             return call
-        if call.event != POLICY_EVENT:
-            before = [each for each, of in self._recording.items() if of == call.project]
-            if before:
-                await asyncio.wait(before)
-        return await answer_safely(self._desk, call)
+        async with self._order.turn(call):
+            if call.event != POLICY_EVENT:
+                before = [each for each, of in self._recording.items() if of == call.project]
+                if before:
+                    await asyncio.wait(before)
+            return await answer_safely(self._desk, call)
 
     async def end(self) -> None:
         """Finish the records of answered hooks, then end the open connections."""
