@@ -376,7 +376,8 @@ class Forbidden(Refused):
 
 
 class WrongHost(Forbidden):
-    """Host {host!r} is not allowed. Use the address that muster listens on (`server.host`)."""
+    """Host {host!r} is not allowed. Use the address that muster listens on (`server.host`), or set
+    `server.public_url`."""
 
     code = Forbidden.code
 
@@ -397,8 +398,14 @@ class TooFast(Refused):
     status = 429
 
 
+class OverQuota(TooFast):
+    """Quota of {rate:g} {unit} a minute exceeded. Retry after {seconds:.1f} s."""
+
+    code = TooFast.code
+
+
 class TooManyStreams(Refused):
-    """The token has {limit} event streams open, and may not have more. Close one, or read several
+    """{limit} event streams are open, and there may not be more. Close one, or read several
     channels in one stream.
     """
 

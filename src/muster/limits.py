@@ -211,6 +211,29 @@ has. A stream that is not read holds some memory."""
 OPERATOR_STREAMS_MAX: Final = 8192
 """Open event streams of one token of the operator: thousands of subscribers are a supported use."""
 
+STREAMS_ALL_MAX: Final = 16_384
+"""Open event streams of all tokens together."""
+
+BYTES_PER_MINUTE: Final = 64 * 1024 * 1024
+"""What an agent, a member or a viewer may send in a minute: the largest message every second, and
+too little to fill a disk while nobody looks."""
+
+WRITES_PER_MINUTE: Final = 30_000
+"""Requests a minute that may change something, of an agent or a member: more than any team needs,
+and a log that grows by them can still be read."""
+
+OPEN_BODY_BYTES_MAX: Final = 4096
+"""The body of a request without a token: a code, or a token to sign in with."""
+
+CONNECTION_RESERVE: Final = 256
+"""Descriptors that connections leave for the log, files and programs; a quarter of few."""
+
+HEAD_SECONDS: Final = 20.0
+"""How long a request line and its headers may take, and a new connection be silent."""
+
+BODY_SECONDS: Final = 120.0
+"""How long the body of a request may take: the largest file over a slow line."""
+
 BURST_SECONDS: Final = 2.0
 """Burst of a rate limit: unused capacity is kept for this long."""
 

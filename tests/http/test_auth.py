@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from muster import limits
-from muster.errors import TooFast
+from muster.errors import BadSettings, OverQuota, TooFast
 from muster.home import operator_token
 from muster.http.auth import RateLimits, is_ours
 from muster.http.signing_in.browser_sessions import (
@@ -22,9 +22,12 @@ from muster.http.signing_in.browser_sessions import (
 from muster.http.signing_in.codes import CODE_MINUTES, CODES_MAX, SignInCodes
 from muster.machines.state import Team, Token
 from muster.machines.vocabulary import Role
+from muster.settings.model import ServerSettings, load_settings
 from muster.testing.clock import ManualClock
 from muster.testing.ids import CountingIds
 from tests.asking import Asker, a_name, asker
+from tests.forkserver import ForkedProcess
+from tests.homes import muster
 from tests.inside import inside
 from tests.live import NO_TLS, Server, live
 from tests.waits import LIFE_SECONDS, WAIT_SECONDS
@@ -409,6 +412,39 @@ def test_a_token_has_a_rate_which_can_be_saved_up_for_a_burst() -> None:
         rates.spend("a", 10)
 
 
+def test_a_token_has_a_quota_of_bytes_and_writes_a_minute() -> None:
+    now = [0.0]
+    rates = RateLimits(lambda: now[0])
+    rates.spend_minute("a", 600, 500, "bytes")
+    with pytest.raises(OverQuota, match=r"600 bytes a minute exceeded. Retry after 10\.0 s"):
+        rates.spend_minute("a", 600, 200, "bytes")
+    rates.spend_minute("b", 600, 600, "bytes")
+    now[0] = 10.0
+    rates.spend_minute("a", 600, 200, "bytes")
+
+
+def test_an_agent_that_sends_too_much_is_told_to_wait_and_the_operator_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "BYTES_PER_MINUTE", 1000)
+    with inside(tmp_path, "Ada") as team, asker(team.server, team.server.token) as boss:
+        secret = boss.post("/api/tokens", {"role": "agent", "agent": "Ada"}, 201)["secret"]
+        long = {"message": "x" * 600}
+        with asker(team.server, secret) as ada:
+            ada.post("/api/agents/Ada/messages", long, 201)
+            answer = ada.http.post("/api/agents/Ada/messages", json=long)
+            assert (answer.status_code, answer.json()["code"]) == (429, "too_fast")
+            assert int(answer.headers["retry-after"]) > 0
+            ada.get("/api/agents")
+        for _ in range(3):
+            boss.post("/api/send", {**long, "targetAgent": "Ada"}, 201)
+
+
+def test_the_body_of_a_request_without_a_token_is_small(stranger: Asker) -> None:
+    content = b'{"code": "' + b"x" * limits.OPEN_BODY_BYTES_MAX + b'"}'
+    stranger.refused("POST", "/api/session", 413, "too_large", content=content)
+
+
 def test_strangers_who_ask_too_often_are_told_to_wait_and_nobody_else_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -425,3 +461,60 @@ def test_strangers_who_ask_too_often_are_told_to_wait_and_nobody_else_is(
         assert (told.status_code, told.json()["code"]) == (429, "too_fast")
         assert 0 < int(told.headers["retry-after"]) <= LIFE_SECONDS
         assert boss.get("/api/agents")
+
+
+# ── behind a proxy ────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("forwards_host", [True, False])
+def test_behind_a_proxy_the_public_address_counts_and_its_cookies_are_secure(
+    forwards_host: bool, tmp_path: Path
+) -> None:
+    public = "https://team.example"
+    with live(tmp_path, MUSTER_SERVER_PUBLIC_URL=f"{public}/") as proxied:
+        sent = {"host": "team.example", "origin": public} if forwards_host else {"origin": public}
+        with asker(proxied, None) as browser:
+            body = {"token": proxied.token}
+            answer = browser.http.post("/api/session", json=body, headers=sent)
+            assert answer.status_code == 200, answer.text
+            assert "Secure" in answer.headers["set-cookie"]
+            other = {**sent, "origin": "https://evil.example"}
+            assert browser.http.post("/api/session", json=body, headers=other).status_code == 403
+            other = {**sent, "host": "evil.example"}
+            assert browser.http.get("/api/health", headers=other).status_code == 403
+        link = muster("open", "--no-browser", "--home", str(tmp_path)).stdout
+        assert link.startswith(f"{public}/sign-in#")
+
+
+@pytest.mark.parametrize(
+    "wrong", ["team.example", "https://", "ftp://x", "https://x/path", "https://a@x", "https://[x"]
+)
+def test_a_public_address_is_a_scheme_and_a_host(wrong: str, tmp_path: Path) -> None:
+    with pytest.raises(BadSettings, match="public_url"):
+        load_settings(tmp_path, {"MUSTER_SERVER_PUBLIC_URL": wrong})
+
+
+@pytest.mark.parametrize(
+    ("host", "public_url", "exposed"),
+    [
+        ("127.0.0.1", "", False),
+        ("localhost", "", False),
+        ("::1", "", False),
+        ("0.0.0.0", "", True),
+        ("192.0.2.1", "http://team.example", True),
+        ("0.0.0.0", "https://team.example", False),
+    ],
+)
+def test_a_server_that_others_reach_without_tls_is_exposed(
+    host: str, public_url: str, exposed: bool
+) -> None:
+    assert ServerSettings(host=host, public_url=public_url).is_exposed is exposed
+
+
+def test_a_server_on_all_interfaces_warns_and_prints_a_link_that_a_browser_reaches(
+    tmp_path: Path,
+) -> None:
+    with live(tmp_path, MUSTER_SERVER_HOST="0.0.0.0") as exposed:
+        assert isinstance(exposed.process, ForkedProcess)
+        assert exposed.process.stdout.readline().startswith("Sign in: http://127.0.0.1:")
+        assert "without TLS" in exposed.process.errors()

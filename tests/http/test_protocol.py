@@ -1,5 +1,7 @@
 """Connections to a real server: the head of a request is bounded, apart from its body."""
 
+import asyncio
+import resource
 import socket
 from collections.abc import Generator, Iterator
 from contextlib import closing, suppress
@@ -7,7 +9,11 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from starlette.types import Receive, Scope, Send
 
+from muster import limits
+from muster.http.protocol import connections_max
+from muster.http.server import HttpServer, listen, serve_until
 from muster.limits import HEAD_BYTES_MAX
 from tests.live import NO_TLS, Server, live
 from tests.waits import WAIT_SECONDS
@@ -78,3 +84,46 @@ def test_a_body_may_be_longer_than_a_head(server: Server, connection: socket.soc
     assert answer(connection) == b"HTTP/1.1 200 OK"
     connection.sendall(head(server, "GET", "/api/health"))
     assert answer(connection) == b"HTTP/1.1 200 OK"
+
+
+async def _end_of(send: bytes) -> bytes:
+    """What a server says until it closes a connection on which this was sent."""
+    server = HttpServer(_never, lambda: None)
+    with listen("127.0.0.1", 0) as listener:
+        stop = asyncio.Event()
+        serving = asyncio.ensure_future(serve_until(stop, server, listener))
+        reader, writer = await asyncio.open_connection(*listener.getsockname())
+        writer.write(send)
+        async with asyncio.timeout(WAIT_SECONDS):
+            said = await reader.read()
+        writer.close()
+        stop.set()
+        await serving
+    return said
+
+
+async def _never(scope: Scope, receive: Receive, send: Send) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nhost: x"])
+def test_a_head_that_does_not_arrive_in_time_ends_its_connection(
+    sent: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "HEAD_SECONDS", 0.05)
+    assert asyncio.run(_end_of(sent)).startswith(b"HTTP/1.1 408 ")
+
+
+def test_a_body_that_does_not_arrive_in_time_ends_its_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limits, "BODY_SECONDS", 0.05)
+    head = b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nhalf"
+    assert asyncio.run(_end_of(head)) == b""
+
+
+def test_a_connection_too_many_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert 0 < connections_max() < resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    monkeypatch.setattr("muster.http.protocol.connections_max", lambda: 0)
+    assert asyncio.run(_end_of(b"")).startswith(b"HTTP/1.1 503 ")

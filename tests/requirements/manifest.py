@@ -1367,6 +1367,32 @@ TALKING = (
 
 WHO_MAY = (
     Promise(
+        "Behind a proxy muster goes by its public address; without TLS it warns.",
+        {
+            "http/test_auth.py": [
+                "test_behind_a_proxy_the_public_address_counts_and_its_cookies_are_secure",
+                "test_a_public_address_is_a_scheme_and_a_host",
+                "test_a_server_that_others_reach_without_tls_is_exposed",
+                "test_a_server_on_all_interfaces_warns_and_prints_a_link_that_a_browser_reaches",
+            ],
+        },
+    ),
+    Promise(
+        "No token and no stranger takes all memory, disk, connections or descriptors.",
+        {
+            "http/test_auth.py": [
+                "test_a_token_has_a_quota_of_bytes_and_writes_a_minute",
+                "test_an_agent_that_sends_too_much_is_told_to_wait_and_the_operator_is_not",
+                "test_the_body_of_a_request_without_a_token_is_small",
+            ],
+            "http/test_protocol.py": [
+                "test_a_head_that_does_not_arrive_in_time_ends_its_connection",
+                "test_a_body_that_does_not_arrive_in_time_ends_its_connection",
+                "test_a_connection_too_many_is_told_so",
+            ],
+        },
+    ),
+    Promise(
         "People act under names of their own, with the rights of their roles, by tokens that can "
         "expire and be rotated.",
         {

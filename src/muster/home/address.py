@@ -27,6 +27,9 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
     options: tuple[str, ...] = ()
     """Options of `muster up`, for a restart."""
 
+    public_url: str = ""
+    """The address that people use, if it is another one."""
+
     unit: str = ""
     """The systemd unit that runs it."""
 

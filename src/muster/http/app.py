@@ -18,6 +18,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from muster import limits
 from muster.client.requests import ApiRequest
 from muster.engine.dispatcher import Commit
 from muster.errors import MusterError
@@ -27,7 +28,7 @@ from muster.http.compression import compressed
 from muster.http.mcp import answering as mcp
 from muster.http.mcp.asking import inner_request
 from muster.http.mcp.desk import McpDesk
-from muster.http.parsing import parse_body, parse_query, read_body
+from muster.http.parsing import announced_size, parse_body, parse_query, read_body
 from muster.http.route_table import RouteTable
 from muster.http.routes import (
     agents,
@@ -98,13 +99,16 @@ def _plain_routes() -> Iterator[Route]:
         yield from routes_in(module)
 
 
-def build(muster: Muster, *, host: str = "127.0.0.1", home: Path | None = None) -> "Api":
+def build(
+    muster: Muster, *, host: str = "127.0.0.1", home: Path | None = None, public_url: str = ""
+) -> "Api":
     """The application that serves one open team, under the names of this host.
 
     Browsers stay signed in over a restart if there is a home to keep their sessions in.
     """
     access = AccessControl(
         host=host,
+        public_url=public_url,
         session_tokens=muster.session_tokens,
         browsers=BrowserSessions(muster.clock.wall, muster.ids, home),
         monotonic=muster.clock.monotonic,
@@ -164,6 +168,8 @@ class Api:
     async def _answer(self, request: Request, present: ExitStack) -> tuple[Route, Answer]:
         route, path = self._table.find(request.method, _raw_path(request))
         caller = self._access.admit(request, route, self._muster.team)
+        if not route.is_public:
+            self._access.spend_quota(caller, request, announced_size(request))
         if caller.seat is not None:
             present.enter_context(self._muster.presence.calling(caller.seat))
         arguments: dict[str, object] = {**path}
@@ -171,7 +177,8 @@ class Api:
         if route.query is not None:
             arguments["query"] = parse_query(request, route.query)
         if route.body is not None:
-            body = await read_body(request)
+            open_max, usual = limits.OPEN_BODY_BYTES_MAX, limits.REQUEST_BYTES_MAX
+            body = await read_body(request, open_max if route.is_public else usual)
             arguments["body"] = parse_body(body, route.body)
         call = ApiCall(
             muster=self._muster,

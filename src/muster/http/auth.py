@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from ipaddress import ip_address
 from typing import Final
+from urllib.parse import urlsplit
 
 from starlette.requests import Request
 
@@ -19,6 +20,7 @@ from muster.engine.ports import Ids
 from muster.errors import (
     Forbidden,
     InvalidToken,
+    OverQuota,
     TooFast,
     Unauthenticated,
     WrongHost,
@@ -74,12 +76,15 @@ class AccessControl:
         self,
         *,
         host: str,
+        public_url: str = "",
         session_tokens: SessionTokens,
         browsers: BrowserSessions,
         monotonic: Callable[[], float],
     ) -> None:
-        """Allow loopback names and `host`; measure rates on that clock."""
+        """Allow loopback names, `host` and the public address; measure rates on that clock."""
         self._host = host
+        self._public_url = public_url.rstrip("/").lower()
+        self._public_host = urlsplit(public_url).hostname
         self._session_tokens = session_tokens
         self.browsers = browsers
         self._rates = RateLimits(monotonic)
@@ -90,7 +95,7 @@ class AccessControl:
         secret = bearer(request)
         has_cookie = cookie_name(request) in request.cookies
         by_cookie = secret is None and has_cookie and not route.is_public
-        _check_origin(request, needed=by_cookie)
+        _check_origin(request, self._public_url, needed=by_cookie)
         if by_cookie:
             _check_fetch(request)
         if route.is_public:
@@ -104,6 +109,14 @@ class AccessControl:
             raise _forbidden(token, route)
         return caller_of(token, team)
 
+    def spend_quota(self, caller: ApiCaller, request: Request, size: int) -> None:
+        """Count a request that may change something, and its bytes. Operators have no quota."""
+        if caller.role is Role.OPERATOR or request.method in SAFE:
+            return
+        self._rates.spend_minute(f"writes {caller.token}", limits.WRITES_PER_MINUTE, 1, "writes")
+        most = limits.BYTES_PER_MINUTE
+        self._rates.spend_minute(f"bytes {caller.token}", most, min(size, most), "bytes")
+
     def is_still(self, request: Request, team: Team, role: Role) -> bool:
         """Whether the token or the browser session of a request is valid, and grants this role."""
         token = token_for(request, team, self.browsers, self._session_tokens)
@@ -111,7 +124,8 @@ class AccessControl:
 
     def _check_host(self, request: Request) -> None:
         name = request.headers.get("host", "")
-        if not is_ours(name, self._host):
+        is_public = self._public_host is not None and is_ours(name, self._public_host)
+        if not is_public and not is_ours(name, self._host):
             raise WrongHost(host=name)
 
 
@@ -175,7 +189,7 @@ def _has_port(authority: str) -> bool:
     )
 
 
-def _check_origin(request: Request, *, needed: bool) -> None:
+def _check_origin(request: Request, public_url: str, *, needed: bool) -> None:
     """Refuse requests of other sites' pages. With the cookie alone, the header is required."""
     if request.method in SAFE:
         return
@@ -183,7 +197,7 @@ def _check_origin(request: Request, *, needed: bool) -> None:
     if origin is None and not needed:
         return
     host = request.headers.get("host", "")
-    if origin not in {f"http://{host}", f"https://{host}"}:
+    if origin not in {f"http://{host}", f"https://{host}", public_url}:
         raise WrongOrigin(origin=origin or "(none)", method=request.method)
 
 
@@ -218,3 +232,12 @@ class RateLimits:
         if left < 1:
             raise TooFast(rate=rate, seconds=(1 - left) / rate)
         self._buckets[key] = (left - 1, now)
+
+    def spend_minute(self, key: str, quota: float, amount: float, unit: str) -> None:
+        """Take an amount from a quota of a minute, or raise `OverQuota`."""
+        now, rate = self._monotonic(), quota / 60
+        left, at = self._buckets.get(key, (quota, now))
+        left = min(quota, left + (now - at) * rate)
+        if left < amount:
+            raise OverQuota(rate=quota, unit=unit, seconds=(amount - left) / rate)
+        self._buckets[key] = (left - amount, now)

@@ -74,6 +74,14 @@ def parse_known(text: str) -> Known:
     return known
 
 
+def announced_size(request: Request) -> int:
+    """The size of a body that the request announces; the most that is read where it does not."""
+    length = request.headers.get("content-length", "")
+    if length.isascii() and length.isdecimal() and len(length) < 16:
+        return int(length)
+    return limits.REQUEST_BYTES_MAX if "transfer-encoding" in request.headers else 0
+
+
 async def read_body(request: Request, bytes_max: int = limits.REQUEST_BYTES_MAX) -> bytes:
     """The whole body. One that is too large is read to its end, or its sender reads no answer."""
     parts: list[bytes] = []

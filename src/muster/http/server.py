@@ -51,6 +51,12 @@ def url_of(listener: socket.socket) -> str:
     return url_for(host, port)
 
 
+def reachable_url(listener: socket.socket) -> str:
+    """The URL for a browser on this machine: no browser reaches "all interfaces"."""
+    host, port = str(listener.getsockname()[0]), int(listener.getsockname()[1])
+    return url_for({"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), port)
+
+
 def url_for(host: str, port: int) -> str:
     """The URL of an address: IPv6 numbers go in brackets."""
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

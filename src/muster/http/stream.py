@@ -28,6 +28,7 @@ from muster.engine.feed import Feed
 from muster.engine.partials import EVENT as PARTIAL
 from muster.engine.partials import Partial, Partials
 from muster.errors import TooManyStreams
+from muster.limits import STREAMS_ALL_MAX
 from muster.machines.ids import ChannelId
 from muster.store.base import LogFilter, Stored
 from muster.views.access import FULL_ACCESS, Access, shown_events
@@ -98,9 +99,10 @@ class Streams:
         return EventStream(self, opening, after, where, is_allowed, access, token)
 
     def require_room(self, token: str, limit: int) -> None:
-        """Raise `TooManyStreams` if the token has so many open streams."""
-        if self.counts[token] >= limit:
-            raise TooManyStreams(limit=limit)
+        """Raise `TooManyStreams` if the token, or all together, have so many open streams."""
+        for count, most in ((self.counts[token], limit), (len(self._open), STREAMS_ALL_MAX)):
+            if count >= most:
+                raise TooManyStreams(limit=most)
 
     def close(self) -> None:
         """End every stream; readers reconnect when the server is back."""

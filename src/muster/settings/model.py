@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple, cast
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -78,6 +79,13 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
         str, Rule("Address to listen on; the default is reachable from this machine only.")
     ] = "127.0.0.1"
     port: Annotated[int, Rule("Port to listen on; 0 picks a free one.", 0, 65_535)] = 6878
+    public_url: Annotated[
+        str,
+        Rule(
+            "Address that people use, such as https://muster.example.org, if a proxy is before "
+            "muster; empty means the address that it listens on."
+        ),
+    ] = ""
     open_browser: Annotated[
         bool,
         Rule("Whether `muster up` opens the dashboard in a browser, if there is a screen."),
@@ -90,6 +98,12 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
             TURN_SECONDS_MAX,
         ),
     ] = 120.0  # most turns of a model are over by then, and a person or a reboot can still wait
+
+    @property
+    def is_exposed(self) -> bool:
+        """Whether other machines reach it, with nothing that encrypts what they send."""
+        is_local = self.host == "localhost" or self.host.startswith("127.") or self.host == "::1"
+        return not is_local and not self.public_url.startswith("https://")
 
 
 class PresenceSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -378,7 +392,22 @@ def _checked(key: str, value: object, *, strict: bool) -> object:
     result: object = converted(key, value, setting.kind, setting.rule, strict=strict)
     if key == "team.human":
         _check_human(str(result))
+    if key == "server.public_url":
+        _check_public_url(str(result))
     return result
+
+
+def _check_public_url(url: str) -> None:
+    """An address is a scheme and a host: the dashboard has no path prefix."""
+    try:
+        parts = urlsplit(url)
+        whole = f"{parts.scheme}://{parts.netloc}"
+        is_right = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        whole, is_right = "", False
+    if url and (not is_right or url.rstrip("/") != whole or "@" in url):
+        remedy = "Write it as https://muster.example.org, without a path."
+        raise WrongError(f"server.public_url is {shown(url)}", remedy)
 
 
 def _check_human(name: str) -> None:

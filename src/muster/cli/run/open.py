@@ -11,6 +11,7 @@ from muster.cli.acting import server
 from muster.cli.options import home_option
 from muster.client import sign_ins
 from muster.client.transport import locate
+from muster.home import address
 from muster.http.signing_in.codes import CODE_MINUTES, sign_in_link
 
 
@@ -36,7 +37,10 @@ def new_sign_in_link(home: Path) -> str:
     """A new link to the server of a home."""
     with server(home) as client:
         code = client.ask(sign_ins.sign_in_code()).code
-    return sign_in_link(locate(None, None, home, os.environ).url, code)
+    found = locate(None, None, home, os.environ).url
+    here = address.find(home)
+    public = here.public_url if here is not None and here.url == found else ""
+    return sign_in_link(public or found, code)
 
 
 def has_screen() -> bool:

@@ -18,7 +18,7 @@ from muster.engine.tasks import background, run_to_completion
 from muster.home import address, operator_token
 from muster.http import app as http
 from muster.http.auth import new_token, token_of
-from muster.http.server import HttpServer, serve_until, url_of
+from muster.http.server import HttpServer, reachable_url, serve_until, url_of
 from muster.http.signing_in.codes import sign_in_link
 from muster.http.signing_in.digests import digest
 from muster.machines.commands import RevokeToken
@@ -44,13 +44,14 @@ async def serving(
     """Answer requests and hooks while this is entered; `ready` is given a link to sign in."""
     secret = await _operator_secret(home, muster)
     stop, up = asyncio.Event(), asyncio.Event()
+    public = settings.server.public_url.rstrip("/")
 
     def publish() -> None:
-        address.publish(home, own_address(listener, options))
-        ready(sign_in_link(url_of(listener), api.sign_in_code(digest(secret))))
+        address.publish(home, own_address(listener, options, public))
+        ready(sign_in_link(public or reachable_url(listener), api.sign_in_code(digest(secret))))
         up.set()
 
-    api = http.build(muster, host=settings.server.host, home=home)
+    api = http.build(muster, host=settings.server.host, home=home, public_url=public)
     server = HttpServer(api, publish, on_end=api.end_waiting)
     desk = HookDesk.of_team(muster, home, settings)
     async with hooks.serving(home, desk), background() as tasks:
@@ -65,12 +66,15 @@ async def serving(
             address.withdraw(home)
 
 
-def own_address(listener: socket.socket, options: tuple[str, ...] = ()) -> address.Address:
+def own_address(
+    listener: socket.socket, options: tuple[str, ...] = (), public_url: str = ""
+) -> address.Address:
     """The address of this process; `options` are those that it was started with."""
     return address.Address(
         url=url_of(listener),
         pid=os.getpid(),
         options=options,
+        public_url=public_url,
         unit=os.environ.get(UNIT_VARIABLE, ""),
     )
 

@@ -8,7 +8,7 @@ import webbrowser
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import click
 import msgspec
@@ -44,6 +44,11 @@ from muster.reloading.editing import create_settings
 from muster.reloading.live import Load
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings
 from muster.team import Muster
+
+EXPOSED: Final = (
+    "Warning: muster listens on {host} without TLS, so tokens and messages travel in plain text. "
+    "Put a proxy with TLS before it and set server.public_url, or use an SSH tunnel."
+)
 
 
 @click.command()
@@ -158,13 +163,16 @@ async def _run(home: Path, settings: Settings, listener: socket.socket, start: S
     demo = start.load is None
     signals, tasks = StopSignals(), TaskOwner("muster up")
     url = url_of(listener)
-    reserve = partial(address.reserved, home, own_address(listener, start.options))
+    public = settings.server.public_url.rstrip("/")
+    reserve = partial(address.reserved, home, own_address(listener, start.options, public))
 
     def ready(link: str) -> None:
         is_watched = start.notifier.is_listening
         if start.detached:
             log_to_file(home)
         say(f"muster is up at {url} for {home}." + ("" if is_watched else " Ctrl-C stops it."))
+        if settings.server.is_exposed:
+            say(EXPOSED.format(host=settings.server.host), err=True)
         if not is_watched:  # a journal or a log file must not have the link
             say(f"Sign in: {link}")
         if demo:

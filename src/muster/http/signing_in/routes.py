@@ -125,7 +125,11 @@ def _signed_in(call: ApiCall, answer: ResponseT, token_digest: str) -> ResponseT
     call.browsers.end(_cookie(call))
     session = call.browsers.open(token_digest)
     name = cookie_name(call.request)
-    answer.set_cookie(name, session, COOKIE_SECONDS, httponly=True, samesite="strict")
+    # the origin says how the browser came, also through a proxy that ends TLS
+    is_secure = call.request.headers.get("origin", "").startswith("https://")
+    answer.set_cookie(
+        name, session, COOKIE_SECONDS, secure=is_secure, httponly=True, samesite="strict"
+    )
     if OLD_COOKIE in call.request.cookies:
         answer.delete_cookie(OLD_COOKIE, httponly=True, samesite="strict")
     return answer
