@@ -190,7 +190,7 @@ async def test_a_writer_that_is_alone_tells_nobody(
         came = await heard(other)
         await store.append(counter.decide(said("in company")))
         await came.wait()
-        assert not await listener.hears_nothing_of(store, counter)
+        await until_async(partial(listener.hears_of, store, counter))
         await listener.connection.execute(SQL["tell"], listener.channel, "hello?")
         await other.close()
         await listener.connection.close()
@@ -219,6 +219,10 @@ class Listener:
             self._over.set()
         else:
             self._told.append(text)
+
+    async def hears_of(self, store: EventStore, counter: Counter) -> bool:
+        """Whether somebody is told of a commit, before a few answers of the server."""
+        return not await self.hears_nothing_of(store, counter)
 
     async def hears_nothing_of(self, store: EventStore, counter: Counter) -> bool:
         """Whether nobody is told of a commit."""
