@@ -269,6 +269,8 @@ def test_a_program_that_runs_goes_on_under_its_former_name(team: Team) -> None:
         team.boss.post("/api/settings/agents/self/rename", {"name": "other"})
         assert agent.post("/api/agents/self/heartbeat", {})["agent"]["name"] == "other"
         agent.refused("GET", "/api/settings", 403, "forbidden")
+        team.boss.refused("POST", "/api/agents", 409, "name_taken", json={"name": "self"})
+        agent.post("/api/agents/self/disconnect", {})
     team.boss.asked("GET", "/api/agents/self", 404)
 
 

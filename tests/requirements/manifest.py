@@ -2836,12 +2836,15 @@ TALKING_TO_EACH = (
         },
     ),
     Promise(
-        "An agent that is renamed while it runs inside its lead is reached and heard until it ends.",
+        "An agent that is renamed while it runs is reached and heard by its old name until it ends.",
         {
             "machines/identity/test_renaming.py": [
                 "test_the_running_program_keeps_its_name_until_it_sleeps",
                 "test_the_lead_is_told_of_the_new_name_by_muster",
                 "test_an_agent_answers_to_every_name_that_its_lead_was_told_until_it_sleeps",
+                "test_a_program_of_muster_or_one_that_connects_keeps_its_name_until_it_ends",
+                "test_the_name_of_a_program_is_free_when_its_session_has_ended",
+                "test_a_program_that_was_renamed_while_it_started_has_the_name_that_it_was_given",
             ],
             "mirrors/inbox_file/test_files.py": [
                 "test_an_agent_that_is_renamed_while_it_runs_keeps_its_inbox_until_it_sleeps",

@@ -11,10 +11,12 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Final, TypeVar
 
+from msgspec.structs import replace
+
 from muster import limits
 from muster.errors import Invalid, NameReserved, NameTaken
 from muster.machines.ids import MUSTER, SeatId, name_key
-from muster.machines.maps import drop
+from muster.machines.maps import drop, put
 from muster.machines.state import MAIN, QUEUE, Agent, Team
 
 _PLAIN = re.compile(r"[\w .-]+")  # letters and digits of any script, space, dot, hyphen, underscore
@@ -79,6 +81,15 @@ def without_names(names: Mapping[str, SeatId], agent: Agent) -> Mapping[str, Sea
     for key in own:
         names = drop(names, key)
     return names
+
+
+def without_running_name(team: Team, agent: Agent) -> Team:
+    """The names that an agent had while its program ran are free for others when that is gone."""
+    if not agent.running_as:
+        return team
+    names = put(without_names(team.names, agent), name_key(agent.id), agent.seat)
+    agents = put(team.agents, agent.seat, replace(agent, running_as=""))
+    return replace(team, names=names, agents=agents)
 
 
 def is_reserved(team: Team, name: str) -> bool:

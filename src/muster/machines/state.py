@@ -398,9 +398,8 @@ class Agent(Record, frozen=True, kw_only=True):
     """The names that it had, the last one last: a program that runs knows it by one of them."""
 
     running_as: str = ""
-    """The name that its running program knows, where it was renamed meanwhile and muster cannot
-    reach the program by a token: its inbox file has that name, and its words may have it or a later
-    one, until it sleeps."""
+    """The name that its running program knows, where it was renamed meanwhile: its token and inbox
+    file hold under that name, and its words may have it or a later one, until it sleeps."""
 
     folder: str = ""
     """Its folder in the home, if that is not its name: a rename and a namesake do not move it."""

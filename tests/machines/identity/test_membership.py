@@ -32,7 +32,7 @@ def test_a_renamed_agent_keeps_its_seat_its_turn_its_channels_and_its_folder() -
     after = scene.agent("Ada")
     assert (after.seat, after.channels) == (before.seat, before.channels)
     assert scene.team.busy_in(after) == turns != ()
-    assert "pm" not in scene.team.names
+    assert scene.seat("pm") == after.seat  # its program runs, and knows no other name
     assert (after.folder_name, after.former_names) == ("pm", ("pm",))
     assert sentence(events[0], scene.team) == "pm is now called Ada (by Marcus)"
 
@@ -40,6 +40,7 @@ def test_a_renamed_agent_keeps_its_seat_its_turn_its_channels_and_its_folder() -
 def test_a_name_that_was_given_up_is_free_and_its_new_owner_has_another_folder() -> None:
     scene = trio()
     rename(scene, "pm", "Ada")
+    scene.do(c.DisconnectAgent(seat=scene.seat("Ada"), reason="done"))
     scene.connected("pm")
     assert scene.agent("Ada").folder_name == "pm"
     assert scene.agent("pm").folder_name == f"pm~{scene.seat('pm')}"

@@ -10,7 +10,7 @@ from muster.machines.kernel.snapshots import decode, encode
 from muster.machines.names import check_human_name, seat_called
 from muster.machines.state import Status
 from muster.machines.turns.speech import speaker_label
-from muster.machines.vocabulary import Authority
+from muster.machines.vocabulary import Authority, RunMode
 from tests.machines.identity import test_identity
 from tests.machines.scene import Scene, facts
 from tests.machines.teams.papers import LATER, paper
@@ -83,7 +83,70 @@ def test_an_agent_answers_to_every_name_that_its_lead_was_told_until_it_sleeps()
     assert facts(scene.do(reported), e.WarningLogged) == []
     asleep(scene)
     assert set(scene.team.names) == {"julian", "vera"}
-    assert len(facts(scene.do(reported), e.WarningLogged)) == 1
+    assert facts(scene.do(reported), e.WarningLogged) == []
+    assert scene.agent("Vera").status is Status.ALIVE
+
+
+def test_a_report_under_a_name_that_another_agent_has_now_wakes_nobody() -> None:
+    scene, _ = renamed(Status.SLEEPING)
+    lead = scene.session("Julian").id
+    scene.do(c.RegisterAgent(profile=e.Profile(name="Lyra", grid_position=SeatId(1)), session=lead))
+    asleep(scene)
+    report = e.StatusEntry(grid_position=ILSE, name="Lyra")
+    events = scene.do(c.ReportStatus(agents=(report,), session=lead))
+    assert len(facts(events, e.WarningLogged)) == 1
+    assert scene.agent("Uma").status is scene.agent("Lyra").status is Status.SLEEPING
+
+
+def test_a_report_under_a_strange_name_leaves_the_agent_of_the_seat_as_it_is() -> None:
+    for before in (Status.SLEEPING, Status.ALIVE):
+        scene = test_identity.seated(before)
+        report = e.StatusEntry(grid_position=ILSE, name="Nova")
+        scene.do(c.ReportStatus(agents=(report,), session=scene.session("Julian").id))
+        assert scene.agent("Lyra").status is before
+
+
+def starting(scene: Scene) -> None:
+    scene.do(c.EnrollAgent(name="Lyra", authority=Authority.MUSTER))
+    scene.want("Lyra", RunMode.CONTINUOUS)
+
+
+def test_a_program_of_muster_or_one_that_connects_keeps_its_name_until_it_ends() -> None:
+    """Others took the name, and its words were refused."""
+    for names in (Scene.running, Scene.connected):
+        scene = Scene()
+        names(scene, "Lyra", "Kael")
+        scene.do(c.RenameAgent(seat=scene.seat("Lyra"), name="Zoe"))
+        assert scene.seat("Lyra") == scene.seat("Zoe")
+        scene.refuse(c.EnrollAgent(name="Lyra", authority=Authority.SELF), "name_taken")
+        scene.refuse(c.RenameAgent(seat=scene.seat("Kael"), name="Lyra"), "name_taken")
+        scene.do(c.ImportTeam(documents=(paper(1, "Lyra", born=-(10**6)),)))
+        assert scene.team.agents[SeatId(1)].name == "Lyra-1"
+
+
+def test_the_name_of_a_program_is_free_when_its_session_has_ended() -> None:
+    scene = Scene()
+    scene.running("Lyra")
+    scene.do(c.RenameAgent(seat=scene.seat("Lyra"), name="Zoe"))
+    scene.want("Zoe", RunMode.PAUSE)
+    scene.ends("Zoe")
+    assert (scene.agent("Zoe").running_as, set(scene.team.names)) == ("", {"zoe"})
+
+
+def test_a_program_that_was_renamed_while_it_started_has_the_name_that_it_was_given() -> None:
+    scene = Scene()
+    starting(scene)
+    scene.do(c.RenameAgent(seat=scene.seat("Lyra"), name="Zoe"))
+    scene.up("Zoe")
+    assert (scene.agent("Zoe").running_as, scene.seat("Lyra")) == ("Lyra", scene.seat("Zoe"))
+
+
+def test_a_program_that_did_not_come_up_keeps_no_name() -> None:
+    scene = Scene()
+    starting(scene)
+    scene.do(c.RenameAgent(seat=scene.seat("Lyra"), name="Zoe"))
+    scene.ends("Zoe", e.Outcome.FAILED)
+    assert (scene.agent("Zoe").running_as, set(scene.team.names)) == ("", {"zoe"})
 
 
 def test_a_rename_in_case_only_keeps_the_agent_findable_when_it_sleeps() -> None:

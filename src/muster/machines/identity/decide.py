@@ -255,7 +255,8 @@ def report_status(team: Team, command: c.ReportStatus, now: datetime) -> Iterato
     if command.session is not None and (lead is None or lead.session != command.session):
         raise NotTheAuthority(claimant=command.session, name="the team", authority="the lead")
     listed = {entry.grid_position for entry in command.agents if entry.status == ALIVE}
-    ours = [agent for agent in _without_lead(team) if _is_led(agent)]
+    strange = {entry.grid_position for entry in command.agents if not _is_about(team, entry)}
+    ours = [agent for agent in _without_lead(team) if _is_led(agent) and agent.seat not in strange]
     here = [agent for agent in ours if agent.seat in listed and agent.status in (ALIVE, SLEEPING)]
     confirmed = tuple(agent.seat for agent in here)
     yield e.AgentStatus(agents=command.agents, session=command.session, confirmed=confirmed)
@@ -275,12 +276,22 @@ def _is_led(agent: Agent) -> bool:
     return agent.authority is Authority.LEAD and not agent.retired
 
 
+def _is_about(team: Team, entry: e.StatusEntry) -> bool:
+    """Whether a report names the agent in its seat, by a name that it has or that nobody else has
+    since. One about somebody else changes nothing."""
+    seat = entry.grid_position
+    if not entry.name or seat not in team.agents:
+        return seat in team.agents
+    key = name_key(entry.name)
+    earlier = map(name_key, team.agents[seat].earlier_names)
+    return team.names.get(key, seat if key in earlier else None) == seat
+
+
 def _foreign_reports(team: Team, entries: Iterable[e.StatusEntry]) -> Iterator[Fact]:
     """Warnings and conflicts for reported agents that the lead does not run."""
     for entry in entries:
         agent = team.agents.get(entry.grid_position)
-        called = team.names.get(name_key(entry.name)) if entry.name else entry.grid_position
-        if agent is None or called != agent.seat:
+        if agent is None or not _is_about(team, entry):
             known = document_id(entry.grid_position)
             text = f"the lead reported {entry.name!r} in {known}, which has no agent of that name"
             yield e.WarningLogged(text=text)

@@ -14,10 +14,10 @@ from muster.machines.identity.loops import WRITTEN
 from muster.machines.identity.places import note_seat
 from muster.machines.ids import SeatId, SessionId, is_person, name_key
 from muster.machines.maps import drop, put
-from muster.machines.names import without_names
+from muster.machines.names import without_names, without_running_name
 from muster.machines.run_control.fold import initial_run
 from muster.machines.state import Agent, Evidence, MemoryNote, Shutdown, Status, Team, Wake
-from muster.machines.vocabulary import NAMED_BY_SETTINGS, ON_FILES, Authority, Urgency
+from muster.machines.vocabulary import NAMED_BY_SETTINGS, Authority, Urgency
 
 _EVIDENCE = {
     "woken": "process",
@@ -233,7 +233,7 @@ def agent_enabled(team: Team, event: Event, fact: e.AgentEnabled) -> Team:
 
 def agent_retired(team: Team, event: Event, fact: e.AgentRetired) -> Team:
     """The seat keeps its name for the history; another agent may take the name."""
-    team = _without_running_name(team, team.agents[fact.seat])
+    team = without_running_name(team, team.agents[fact.seat])
     agent = team.agents[fact.seat]
     team = replace(_keep_folder(team, agent), names=drop(team.names, name_key(agent.id)))
     return _with(team, replace(agent, retired=True, dismissed_until=None))
@@ -284,22 +284,15 @@ def agent_renamed(team: Team, event: Event, fact: e.AgentRenamed) -> Team:
 
 
 def _running_as(agent: Agent, fact: e.AgentRenamed) -> str:
-    """The name that a program on inbox files goes on with, which nobody can tell it."""
-    goes_on = agent.status is Status.ALIVE and agent.authority in ON_FILES
+    """The name that a running program goes on with: it learns another one at its next start."""
+    goes_on = agent.status is Status.ALIVE or agent.session is not None
     return (agent.running_as or fact.previous) if goes_on else ""
-
-
-def _without_running_name(team: Team, agent: Agent) -> Team:
-    """The names that an agent had while its program ran are free for others when that is gone."""
-    if not agent.running_as:
-        return team
-    names = put(without_names(team.names, agent), name_key(agent.id), agent.seat)
-    return _with(replace(team, names=names), replace(agent, running_as=""))
 
 
 def transition(team: Team, event: Event, fact: e.StateTransition) -> Team:
     assert fact.seat is not None
-    team = _without_running_name(team, team.agents[fact.seat])
+    if fact.target != Status.ALIVE:  # a program that starts goes on with the name it was given
+        team = without_running_name(team, team.agents[fact.seat])
     agent = replace(
         team.agents[fact.seat],
         status=Status(fact.target),

@@ -11,6 +11,7 @@ from muster.machines.folding import with_agent
 from muster.machines.identity.loops import reported
 from muster.machines.ids import SeatId, SessionId
 from muster.machines.maps import drop, put
+from muster.machines.names import without_running_name
 from muster.machines.policies import RUN_NOW, STOPS, RunPolicy
 from muster.machines.spending import unfinished
 from muster.machines.state import (
@@ -20,6 +21,7 @@ from muster.machines.state import (
     Phase,
     RunControl,
     Session,
+    Status,
     Team,
 )
 from muster.machines.vocabulary import (
@@ -135,7 +137,7 @@ def session_end(team: Team, event: Event, fact: e.SessionEnd) -> Team:
         team = _with(team, replace(agent, tasks=left))
         return replace(team, sessions=drop(team.sessions, fact.session))
     for seat in fact.seats:
-        team = _with(team, replace(team.agents[seat], session=None))
+        team = _without_session(team, team.agents[seat])
     agent = unfinished(team.agents[fact.seats[0]], team.sessions[fact.session])
     failure = _last_failure(team, agent.run, event, fact)
     run = replace(agent.run, last_failure=failure)
@@ -145,6 +147,13 @@ def session_end(team: Team, event: Event, fact: e.SessionEnd) -> Team:
         run = replace(run, failures=run.failures + 1)
     team = _with_run(team, agent, run)
     return replace(team, sessions=drop(team.sessions, fact.session))
+
+
+def _without_session(team: Team, agent: Agent) -> Team:
+    """The team after the session of an agent. One that did not come up takes its name with it."""
+    agent = replace(agent, session=None)
+    team = _with(team, agent)
+    return team if agent.status is Status.ALIVE else without_running_name(team, agent)
 
 
 def _last_failure(team: Team, run: RunControl, event: Event, fact: e.SessionEnd) -> Failure | None:
