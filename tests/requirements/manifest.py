@@ -2173,6 +2173,9 @@ SUPERVISION = (
                 "test_an_earlier_conversation_is_listed_and_the_next_session_resumes_it",
             ],
             "test_images.py": ["test_a_broken_image_is_none"],
+            "machines/test_attachments.py": [
+                "test_an_image_without_the_content_of_one_is_broken",
+            ],
             "acceptance/claude/test_images.py": [
                 "test_an_image_of_a_person_is_an_image_for_the_model",
                 "test_what_is_no_image_is_refused_and_other_programs_say_that_they_take_none",
