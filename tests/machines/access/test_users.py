@@ -90,6 +90,7 @@ def test_a_token_expires_by_a_deadline_that_revokes_it() -> None:
     assert due.at == scene.now + timedelta(days=1)
     scene.do(due.command)
     assert not scene.team.tokens
+    scene.do(c.IssueToken(token_id="o", role=Role.OPERATOR, digest="other"))
     assert deadlines.of(scene.team, None) is None
     late = c.IssueToken(token_id="l", role=Role.VIEWER, digest="l", expires_at=scene.now)
     scene.refuse(late, "invalid")
