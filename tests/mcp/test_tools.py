@@ -18,6 +18,7 @@ READING = {"who", "status", "read_messages", "approvals", "ask_result"}
 OWN = {"turn_await", "turn_complete", "turn_pass", "turn_wait", "handoff", "report_status"}
 SEES = {
     Role.VIEWER: READING,
+    Role.MEMBER: READING,
     Role.AGENT: READING | OWN | {"send_message", "remember", "approval_request", "approval_await"},
     Role.OPERATOR: READING
     | {"send_message", "start", "stop", "run_once", "run_cleanup", "restart", "interrupt"}

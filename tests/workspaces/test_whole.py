@@ -54,12 +54,18 @@ def does(team: Inside, *args: str, code: int = 0) -> str:
     return ran.stdout + ran.stderr
 
 
-def test_an_agent_works_in_its_worktree_and_a_person_merges_it(
-    team: Inside, operator: Asker
-) -> None:
+def works(team: Inside) -> Path:
+    """Ada's worktree, in which it has written."""
     team.runs("Ada")
     folder = team.home / "worktrees" / "Ada"
     until(lambda: (folder / "branch.txt").exists() and (folder / "branch.txt").read_text())
+    return folder
+
+
+def test_an_agent_works_in_its_worktree_and_a_person_merges_it(
+    team: Inside, operator: Asker
+) -> None:
+    folder = works(team)
     assert (folder / "branch.txt").read_text() == "muster/Ada\n"
     assert "Ada" not in (top(team) / "app.py").read_text()
     changes = operator.get("/api/agents/Ada/changes")
@@ -87,6 +93,7 @@ def test_an_agent_works_in_its_worktree_and_a_person_merges_it(
 
 
 def test_an_agent_cannot_merge_its_own_work(team: Inside, operator: Asker) -> None:
+    works(team)
     token = operator.post("/api/tokens", {"role": "agent", "agent": "Ada"}, status=201)["secret"]
     with asker(team.server, token) as agent:
         for step in ("merge", "rebase", "discard", "ask"):

@@ -255,8 +255,9 @@ def told(operator: Asker, title: str) -> list[str]:
 
 def test_the_routes_are_described_with_who_may_call_them(operator: Asker) -> None:
     paths = operator.get("/api/openapi.json")["paths"]
-    assert paths["/api/approvals/{approval}"]["post"]["x-roles"] == ["operator"]
-    assert paths["/api/approvals"]["get"]["x-roles"] == ["agent", "operator", "viewer"]
+    assert paths["/api/approvals/{approval}"]["post"]["x-roles"] == ["member", "operator"]
+    everybody = ["agent", "member", "operator", "viewer"]
+    assert paths["/api/approvals"]["get"]["x-roles"] == everybody
 
 
 # ── an agent that asks ────────────────────────────────────────────────────────────────────────────
