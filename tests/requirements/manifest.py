@@ -2592,8 +2592,12 @@ DELEGATING = (
                 "test_an_agent_that_asks_itself_is_stopped_and_its_requests_are_its_own",
                 "test_an_agent_cannot_teach_the_router",
             ],
+            "http/routes/test_conversations.py": [
+                "test_an_agent_asks_with_its_own_token_and_it_is_recorded_as_its_own",
+            ],
             "machines/delegation/test_delegation.py": [
                 "test_requests_are_nested_only_so_deep",
+                "test_an_agent_asks_in_its_own_name_and_deeper_than_what_it_works_on",
                 "test_a_full_dialogue_is_cut_where_it_says_so_and_keeps_reports_and_answers",
             ],
         },

@@ -1,12 +1,17 @@
-"""The prompt and the environment of an agent that a conversation is delegated to."""
+"""The prompt and the environment of an agent that a conversation is delegated to.
+
+An agent may ask, too: `Nesting` tells by whom a request is made and how deep it is nested.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
-from muster.machines.ids import ConversationId
+from muster.machines.delegation.decide import asking_depth
+from muster.machines.ids import ConversationId, agent_actor, person
+from muster.machines.state import Delegation
 from muster.machines.vocabulary import DelegationMode
 from muster.routing.agent_files import AgentFile
 
@@ -115,3 +120,32 @@ def environment(task: Assignment) -> dict[str, str]:
         "MUSTER_MODE": task.mode.value,
         DEPTH_VARIABLE: str(task.depth + 1),
     }
+
+
+# ── agents that ask ───────────────────────────────────────────────────────────────────────────────
+
+
+AN_AGENT: Final = "an agent"
+"""The name of an agent that asks and does not say which it is."""
+
+
+class Nesting(NamedTuple):
+    """The agent that makes a request with `muster ask`, and its depth; 0 for a person."""
+
+    depth: int = 0
+    agent: str = ""
+
+    def asker(self, speaker: str) -> str:
+        """The name of whoever asks: the agent, or else the person who speaks."""
+        return self.agent or AN_AGENT if self.depth else speaker
+
+    def actor(self, speaker: str) -> str:
+        """The actor that the log names: the agent, or else the person."""
+        return agent_actor(self.asker(speaker)) if self.depth else person(speaker)
+
+    def least(self, delegation: Delegation) -> int:
+        """The depth of the request; not less than the work of its agent has."""
+        return max(self.depth, asking_depth(delegation, self.agent)) if self.depth else 0
+
+
+BY_PERSON: Final = Nesting()

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from muster.delegation import assignments, replies
 from muster.delegation.agent_folders import agents_of
+from muster.delegation.assignments import BY_PERSON, Nesting
 from muster.delegation.earlier import PastSession, earlier_sessions
 from muster.delegation.following.owner import IsAlive, assume_alive
 from muster.delegation.session_folder import add_new_agents
@@ -46,20 +47,11 @@ from muster.views.conversations import ConversationView, views_of
 CHOSEN: Final = "person"
 """The routing rule of a conversation whose agent was chosen by a person."""
 
+CHOSEN_BY_AGENT: Final = "agent"
+"""The routing rule of a conversation whose agent was chosen by the agent that asked."""
+
 UNSURE: Final = "the router is unsure, and it chooses"
 """The reason of a delegation to a selector."""
-
-AN_AGENT: Final = "an agent"
-
-
-class Nesting(NamedTuple):
-    """The agent that makes a request with `muster ask`, and its depth; 0 for a person."""
-
-    depth: int = 0
-    agent: str = ""
-
-
-BY_PERSON: Final = Nesting()
 
 
 class OpenedConversation(NamedTuple):
@@ -108,7 +100,9 @@ class Conversations:
         is one.
         """
         async with self.log_provider.access() as session_log:
-            if key is not None and (known := await session_log.opened_by_key(person(speaker), key)):
+            if key is not None and (
+                known := await session_log.opened_by_key(nesting.actor(speaker), key)
+            ):
                 assert isinstance(known.fact, e.ConversationStart)
                 return OpenedConversation(known.fact.conversation, known.seq)
             require_open(session_log)
@@ -146,20 +140,25 @@ class Conversations:
         agents = await asyncio.to_thread(agents_of, delegation, root)
         agents.pop(self.tasks.selector if self.tasks else "", None)  # it only chooses
         choices = past_choices(delegation.choices)
-        decision = await asyncio.to_thread(decide, list(agents.values()), text, to, choices)
+        chosen_by = nesting.asker("")
+        decision = await asyncio.to_thread(
+            decide, list(agents.values()), text, to, choices, chosen_by=chosen_by
+        )
         selector = await self._selector_of(session_log, decision)
         if asks and decision.ambiguous and not selector:
             raise ambiguous(decision)
-        asker = nesting.agent or AN_AGENT if nesting.depth else speaker
-        opening = c.OpenConversation(text=text, speaker_name=asker, depth=nesting.depth)
-        receipt = await session_log.send(opening, actor=person(speaker), key=key)
+        opening = c.OpenConversation(
+            text=text, speaker_name=nesting.asker(speaker), depth=nesting.least(delegation)
+        )
+        receipt = await session_log.send(opening, actor=nesting.actor(speaker), key=key)
         conversation = opened_by(receipt)
+        follow_up: Command | None = None
         if workspace is not None:
-            handed = c.HandWorkspace(workspace=workspace, conversation=conversation)
-            await session_log.send(handed, actor=person(speaker))
-        elif to is not None and not nesting.depth:
-            chosen = c.RememberChoice(text=text, to=to, guess=decision.guess)
-            await session_log.send(chosen, actor=person(speaker))
+            follow_up = c.HandWorkspace(workspace=workspace, conversation=conversation)
+        elif to is not None:
+            follow_up = c.RememberChoice(text=text, to=to, guess=decision.guess)
+        if follow_up is not None and not nesting.depth:  # neither is an agent's to do
+            await session_log.send(follow_up, actor=person(speaker))
         await self._follow_route(session_log, conversation, decision, selector)
         return OpenedConversation(conversation, receipt.seq)
 
@@ -365,8 +364,10 @@ def decide(
     text: str,
     to: str | None = None,
     choices: Sequence[PastChoice] = (),
+    *,
+    chosen_by: str = "",
 ) -> Decision:
-    """Route a request to an agent; `to` is the choice of a person, which comes first."""
+    """Route a request to an agent; `to` comes first: a person's choice, or an agent's."""
     decision = Router(agents, choices=choices).route(text)
     if to is None:
         return decision
@@ -375,8 +376,8 @@ def decide(
         confidence=1.0,
         margin=decision.margin,
         candidates=decision.candidates,
-        rule=CHOSEN,
-        reason="Chosen by a person",
+        rule=CHOSEN_BY_AGENT if chosen_by else CHOSEN,
+        reason=f"Chosen by {chosen_by or 'a person'}",
         router=decision.router,
         guess="" if decision.ambiguous else decision.agent,
     )

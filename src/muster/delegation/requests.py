@@ -11,7 +11,8 @@ import msgspec
 
 from muster.delegation import session_folder
 from muster.delegation.agent_folders import agents_of, find_agents
-from muster.delegation.conversations import BY_PERSON, Conversations, Nesting
+from muster.delegation.assignments import BY_PERSON, Nesting
+from muster.delegation.conversations import Conversations
 from muster.delegation.policy import policy_of
 from muster.delegation.queue import QueueRunner
 from muster.engine.dispatcher import Commit, Dispatcher

@@ -962,7 +962,7 @@ class EndDelegation(Command, frozen=True, kw_only=True):
 
 
 class OpenConversation(Command, frozen=True, kw_only=True):
-    """Open a conversation for a human input."""
+    """Open a conversation for the input of a person, or of an agent that asks."""
 
     text: str
     speaker_name: str

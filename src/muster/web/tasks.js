@@ -16,6 +16,7 @@ export const COLUMNS = [
 ];
 
 const HOMES = new Set(["MAIN", "QUEUE"]);
+const NAMED = new Set(["person", "agent"]); // rules: whoever asked named the agent
 const ASKS = new Set(["approval", "question", "held"]);
 
 /** The agent that works on a task, or worked on it last; or null. */
@@ -37,10 +38,10 @@ export const againKey = ({ conversation }) => `again:${conversation}`;
 export const cancelKey = ({ conversation }) => `cancel:${conversation}`;
 export const goOnKey = ({ conversation }) => `continue:${conversation}`;
 
-/** Ask the same once more, of the same agent where a person chose it. */
+/** Ask the same once more, of the same agent where it was chosen by name. */
 export async function runAgain(talk) {
   const { text, route } = talk;
-  const to = route?.rule === "person" ? { to: route.agent } : {};
+  const to = NAMED.has(route?.rule) ? { to: route.agent } : {};
   return opened(
     await act(againKey(talk), "Asking", () => post("/api/conversations", { text, wait: false, ...to })),
   );

@@ -36,6 +36,10 @@ def test_an_agent_that_asks_itself_is_stopped_and_its_requests_are_its_own(tmp_p
     says = [(each / "dialogue.md").read_text() for each in opened]
     assert "Marcus says" in says[0]
     assert all("python-engineer says" in each for each in says[1:])
+    why = desk.good("why", opened[1].name)
+    assert "Chosen by python-engineer" in why
+    assert "Chosen by a person" not in why
+    assert "by human" not in why
     _, *choices = desk.good("choices", "list").splitlines()
     assert len(choices) == 1  # the person's own
 

@@ -10,6 +10,7 @@ import pytest
 
 from muster.client import delegation
 from muster.client.sync import Client
+from muster.limits import NESTED_ASKS_MAX
 from muster.runtimes.process import processes
 from tests.asking import Asker, asker
 from tests.delegation.stage import AGENTS, DOCS, EITHER, HELLO, PYTHON, agent_file, number_in
@@ -111,6 +112,28 @@ def test_a_request_goes_on_from_an_earlier_one_and_is_cancelled(
     assert more["trace"][0]["to"] == "python-engineer"
     missing = {"text": "more", "continues": "conv_404"}
     assert operator.post("/api/conversations", missing, 404)["code"] == "not_found"
+
+
+def test_an_agent_asks_with_its_own_token_and_it_is_recorded_as_its_own(
+    operator: Asker, session: str, server: Server
+) -> None:
+    operator.post("/api/conversations", {"text": PYTHON})
+    wish = {"role": "agent", "agent": "python-engineer"}
+    secret = operator.post("/api/tokens", wish, 201)["secret"]
+    with asker(server, secret) as agent:
+        body = {"text": DOCS, "to": "sql-tuner", "agent": "sql-tuner"}
+        view = agent.post("/api/conversations", body)
+        assert (view["outcome"], view["speaker"]) == ("answered", "python-engineer")
+        route = view["route"]
+        assert (route["rule"], route["reason"]) == ("agent", "Chosen by python-engineer")
+        deeper = {"text": DOCS, "depth": NESTED_ASKS_MAX + 1}
+        assert agent.post("/api/conversations", deeper, 409)["code"] == "nested_too_deep"
+        went_on = {"text": "More", "continues": view["conversation"]}
+        assert agent.post("/api/conversations", went_on)["outcome"] == "answered"
+    why = operator.get(f"/api/conversations/{view['conversation']}/why")
+    assert "agent:python-engineer" in json.dumps(why)
+    assert "person:" not in json.dumps(why)
+    assert not operator.get("/api/delegation/choices")["choices"]
 
 
 def test_an_ambiguous_request_is_answered_with_the_agents_to_choose_from(

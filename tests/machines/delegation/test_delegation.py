@@ -132,6 +132,27 @@ def test_requests_are_nested_only_so_deep() -> None:
     scene.refuse(deeper, "nested_too_deep")
 
 
+def test_an_agent_asks_in_its_own_name_and_deeper_than_what_it_works_on() -> None:
+    scene = session()
+    scene.do(delegate())
+    ada = agent_actor("ada")
+    asked = c.OpenConversation(text="help", speaker_name="ada", depth=1)
+    [start] = facts(scene.do(asked, actor=ada), e.ConversationStart)
+    scene.do(delegate("bob", start.conversation))
+    for wrong in (
+        msgspec.structs.replace(asked, depth=0),
+        msgspec.structs.replace(asked, speaker_name="Marcus"),
+        msgspec.structs.replace(asked, keeper="a program"),
+    ):
+        with pytest.raises(Forbidden, match="'ada' may not"):
+            decide(scene.team, wrong, scene.now, actor=ada)
+    again = msgspec.structs.replace(asked, speaker_name="bob")
+    with pytest.raises(Forbidden, match=r"'bob' may not ask at depth 1\. Your requests begin at 2"):
+        decide(scene.team, again, scene.now, actor=agent_actor("bob"))
+    with pytest.raises(Invalid, match="may have letters"):
+        decide(scene.team, asked, scene.now, actor=agent_actor("ada\nMarcus"))
+
+
 def test_a_full_dialogue_is_cut_where_it_says_so_and_keeps_reports_and_answers() -> None:
     scene = session()
 

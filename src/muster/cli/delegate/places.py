@@ -10,8 +10,7 @@ from muster.cli.delegate.served import client_of, is_served
 from muster.cli.options import is_home_named
 from muster.client.sync import Client
 from muster.delegation import session_folder
-from muster.delegation.assignments import DEPTH_VARIABLE
-from muster.delegation.conversations import BY_PERSON, Nesting
+from muster.delegation.assignments import BY_PERSON, DEPTH_VARIABLE, Nesting
 from muster.delegation.earlier import earlier_logs
 from muster.delegation.team_session import team_session
 from muster.errors import NoDelegation

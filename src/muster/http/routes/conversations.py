@@ -9,10 +9,11 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from muster.delegation.conversations import Nesting, past_choices, ranked
+from muster.delegation.assignments import Nesting
+from muster.delegation.conversations import past_choices, ranked
 from muster.delegation.policy import policy_of
 from muster.errors import NotFound
-from muster.http.routing import EVERYBODY, OPERATOR, PEOPLE, ApiCall, route
+from muster.http.routing import EVERYBODY, OPERATOR, PEOPLE, SPEAKERS, ApiCall, route
 from muster.machines.commands import (
     CancelConversation,
     ForgetChoice,
@@ -143,7 +144,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """How many agents the request is nested in: MUSTER_ASK_DEPTH, if an agent asks."""
 
     agent: str = ""
-    """The agent that asks, if it is one."""
+    """The agent that asks, if it is one. An agent's token asks as that agent in any case."""
 
     continues: ConversationId | None = None
     """An earlier conversation that this goes on from: its agent gets the request, if none is named,
@@ -156,7 +157,7 @@ class ConversationQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel
     limit: Annotated[int, msgspec.Meta(ge=1, le=CONVERSATIONS_MAX)] = CONVERSATIONS
 
 
-@route("POST", "/api/conversations", may=PEOPLE)
+@route("POST", "/api/conversations", may=SPEAKERS)
 async def ask(call: ApiCall, body: Request) -> ConversationView:
     """Hand a request to the agent whose description matches."""
     requests = call.muster.requests
@@ -171,9 +172,17 @@ async def ask(call: ApiCall, body: Request) -> ConversationView:
         to=to,
         wait=body.wait,
         key=call.key,
-        nesting=Nesting(body.depth, body.agent),
+        nesting=_nesting(call, body),
         workspace=workspace,
     )
+
+
+def _nesting(call: ApiCall, body: Request) -> Nesting:
+    """The asker: the agent of the token, or else the one that the request names."""
+    seat = call.caller.seat
+    if seat is None:
+        return Nesting(body.depth, body.agent)
+    return Nesting(max(body.depth, 1), call.team.agent(seat).id)
 
 
 def _workspace_of(call: ApiCall, conversation: ConversationId) -> WorkspaceId | None:

@@ -45,7 +45,7 @@ from muster.machines.actors import refuse_agent
 from muster.machines.delegation.selection import chosen_agent, not_selected, selected
 from muster.machines.delegation.table import AGENT, TABLE, Step, going_in_circles
 from muster.machines.events import Fact
-from muster.machines.ids import ConversationId
+from muster.machines.ids import ConversationId, agent_actor, is_agent
 from muster.machines.names import check_plain
 from muster.machines.run_control.gate import task_refusal
 from muster.machines.spending import conversation_limit_reached
@@ -111,6 +111,27 @@ def open_conversation(team: Team, command: c.OpenConversation, now: datetime) ->
         depth=command.depth,
     )
     return (start,)
+
+
+def asking_depth(delegation: Delegation, agent: str) -> int:
+    """The least depth of an agent's request: one more than of the requests that it works on."""
+    works_on = (each for each in delegation.conversations.values() if each.is_worked_on_by(agent))
+    return 1 + max((each.depth for each in works_on), default=0)
+
+
+def check_asks(team: Team, command: c.OpenConversation, actor: str) -> None:
+    """An agent asks in its own name, and not as shallow as a person."""
+    if not is_agent(actor):
+        return
+    name = actor.removeprefix(agent_actor(""))
+    check_plain("the agent", name)
+    if command.keeper:
+        refuse_agent(actor, "lead a request")
+    if command.speaker_name != name:
+        refuse_agent(actor, f"ask as {command.speaker_name!r}", "Ask in your own name.")
+    least = asking_depth(team.delegation, name)
+    if command.depth < least:
+        refuse_agent(actor, f"ask at depth {command.depth}", f"Your requests begin at {least}.")
 
 
 def conversation_id(number: int) -> ConversationId:

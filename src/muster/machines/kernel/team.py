@@ -224,6 +224,7 @@ ACTOR_RULES: dict[type[Command], Callable[[Team, Any, str], None]] = {
     c.RenameAgent: membership.check_rename,
     c.DismissAgent: membership.check_dismiss,
     c.RestoreAgent: membership.check_restore,
+    c.OpenConversation: delegation.check_asks,
     c.CancelConversation: delegation.check_cancels,
     c.RememberChoice: choices.check_chooses,
     c.ForgetChoice: choices.check_chooses,
