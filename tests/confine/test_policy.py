@@ -85,6 +85,8 @@ def test_bubblewrap_mounts_everything_read_only_but_what_may_be_written() -> Non
     assert line[-3:] == ["--", "ls", "-l"]
     assert " --bind /srv/out /srv/out " in " ".join(line)
     assert "--unshare-net" in line
+    assert "--unshare-ipc" in line
+    assert "--unshare-ipc" not in arguments("bwrap", ConfinePolicy(sockets=True), ["ls"])
     assert "--unshare-net" not in arguments("bwrap", ConfinePolicy(network=True), ["ls"])
 
 

@@ -17,6 +17,8 @@ def arguments(program: str, policy: ConfinePolicy, command: Sequence[str]) -> li
         line += ["--bind", path, path]
     if not policy.network:
         line.append("--unshare-net")
+    if not policy.sockets:
+        line.append("--unshare-ipc")
     for name, value in policy.environment.items():
         line += ["--setenv", name, value]
     return [*line, "--", *command]

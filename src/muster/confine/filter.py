@@ -1,22 +1,26 @@
 """The seccomp filters: what Landlock does not cover is refused.
 
-Refused with EPERM are changes of modes, owners, times, extended attributes and inode flags, system
-calls that would go around the filter or around Landlock (io_uring, opening by handle), changes of
-the machine itself, which a command of root could make (its clock, its name, its kernel, swap, a
-reboot), changes of the limits and priorities of other programs, and typing into their terminal. A
-program for another architecture gets no system call at all.
+Refused with EPERM are changes of modes, owners, times, extended attributes and inode flags, files
+that run as their owner (`set_id.py`), system calls that would go around the filter or around
+Landlock (io_uring, opening by handle), changes of the machine itself, which a command of root could
+make (its clock, its name, its kernel, swap, a reboot, its filesystems: `requests.py`), changes of
+the limits and priorities of other programs, and typing into their terminal. A program for another
+architecture gets no system call at all.
 
 Some programs do not start where they cannot set the mode of a file of their own. A filter sees no
 path, so for those the change of modes, owners and times is ignored wherever the file is: the call
 reports success and changes nothing.
 
 A second filter refuses sockets with EACCES, for a command without a network; a third one refuses
-Unix sockets, for a command that may reach the network but no daemon of this machine.
+Unix sockets, for a command that may reach the network but no daemon of this machine, and the
+memory, queues and keys that an account's programs share without a path (System V, POSIX, keyrings).
 """
 
 from __future__ import annotations
 
 from muster.confine.bpf import ARCH_AT, NUMBER_AT, CallRules, argument_at
+from muster.confine.requests import control_rules
+from muster.confine.set_id import keep_from_changing, keep_from_making
 
 _IGNORED, _EPERM, _EACCES = 0, 1, 13
 
@@ -50,13 +54,13 @@ _MACHINE = {
         *(159, 164, 227, 305),  # adjtimex settimeofday clock_settime clock_adjtime
         *(163, 167, 168, 179, 443),  # acct swapon swapoff quotactl quotactl_fd
         *(169, 170, 171, 172, 173),  # reboot sethostname setdomainname iopl ioperm
-        *(175, 176, 246, 313, 320, 321),  # kernel modules, kexec, bpf
+        *(175, 176, 246, 313, 320, 321, 300),  # kernel modules, kexec, bpf, fanotify
     ),
     "aarch64": (
         *(171, 170, 112, 266),
         *(89, 224, 225, 60, 443),
         *(142, 161, 162),
-        *(105, 106, 104, 273, 294, 280),
+        *(105, 106, 104, 273, 294, 280, 262),
     ),
 }
 """Calls that change the machine and no file. Landlock itself refuses mounts."""
@@ -68,8 +72,6 @@ _ALWAYS = {
 _TRUNCATE = {"x86_64": 76, "aarch64": 45}
 _UTIMENSAT = {"x86_64": 280, "aarch64": 88}
 _IOCTL = {"x86_64": 16, "aarch64": 29}
-_INODE_FLAGS = (0x40086602, 0x40046602, 0x401C5820)
-_TERMINAL = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
 
 _PRLIMIT = {"x86_64": 302, "aarch64": 261}
 _SCHEDULING = {"x86_64": (142, 144, 203, 314), "aarch64": (118, 119, 122, 274)}
@@ -79,6 +81,17 @@ _PRIORITIES = {"x86_64": ((141, 0), (251, 1)), "aarch64": ((140, 0), (30, 1))}
 """setpriority and ioprio_set, each with the value that means one process, not a group or a user."""
 
 _SOCKET = {"x86_64": 41, "aarch64": 198}
+_SHARED = {
+    "x86_64": (
+        *(29, 30, 31, 64, 65, 66, 220),  # shmget shmat shmctl semget semop semctl semtimedop
+        *(68, 69, 70, 71),  # msgget msgsnd msgrcv msgctl
+        *range(240, 246),  # mq_open and the other calls of queues
+        *(248, 249, 250),  # add_key request_key keyctl
+    ),
+    "aarch64": (*range(180, 197), 217, 218, 219),
+}
+"""Calls for memory, queues and keys that programs of an account share without a file."""
+
 _UNIX = 1  # AF_UNIX
 _NETLINK = 16  # AF_NETLINK
 _INTERNET = (2, 10)  # AF_INET, AF_INET6
@@ -108,8 +121,11 @@ def program(
     refused = _ALWAYS[machine] + (() if metadata else _ATTRIBUTES[machine])
     for number in refused + (() if truncate else (_TRUNCATE[machine],)):
         rules.refuse_if(number)
-    rules.when(_IOCTL[machine], _ioctl(_TERMINAL + (() if metadata else _INODE_FLAGS)))
-    if not metadata:
+    rules.when(_IOCTL[machine], control_rules(metadata=metadata))
+    keep_from_making(rules, machine)
+    if metadata:
+        keep_from_changing(rules, machine)
+    else:
         _keep_modes(rules, machine, _IGNORED if ignore_metadata else _EPERM)
     rules.when(_PRLIMIT[machine], _own_limits())
     for number in _SCHEDULING[machine]:
@@ -157,7 +173,8 @@ def apart(machine: str) -> bytes:
     """The further filter for a command that reaches no daemon; empty for another architecture.
 
     A filter sees no path, so it refuses every Unix socket, also one in a folder that the command
-    may write. A pair of sockets is made by another call.
+    may write. A pair of sockets is made by another call. What programs share without a file is
+    refused too: another one may be using it.
     """
     if machine not in _AUDIT:
         return b""
@@ -166,18 +183,11 @@ def apart(machine: str) -> bytes:
     block.refuse_if(_UNIX)
     rules = CallRules(_EACCES)
     rules.load(NUMBER_AT)
+    for number in _SHARED[machine]:
+        rules.refuse_if(number)
     rules.when(_SOCKET[machine], block)
     rules.allow()
     return rules.data
-
-
-def _ioctl(refused: tuple[int, ...]) -> CallRules:
-    """Refuse these requests."""
-    block = CallRules(_EPERM)
-    block.load(argument_at(1))
-    for request in refused:
-        block.refuse_if(request)
-    return block
 
 
 def _only_now(errno: int) -> CallRules:
