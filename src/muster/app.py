@@ -270,10 +270,10 @@ async def run_team(
     inbox = Inbox(feed, dispatcher, describer(in_force, soul_line))
     partials, session_tokens = Partials(dispatcher, clock), SessionTokens(ids.new())
     prompter = _prompter(dispatcher, store, inbox, home, in_force)
-    roster = Roster(dispatcher, options.runtimes, home if options.names_agents else None)
+    roster = Roster(dispatcher, options.runtimes, in_force, home if options.names_agents else None)
     await _begin(dispatcher, ids, options, roster, in_force, clock, loaded.last_at, home)
     log_provider = OpenLogProvider(dispatcher, store, options.delegation.root, home)
-    shared = StateFiles(dispatcher, clock, roster.state_files(in_force.current), home=home)
+    shared = StateFiles(dispatcher, clock, roster.state_files(), home=home)
     workspaces = Workspaces(dispatcher, home, rules_of(in_force, options.delegation, home))
     keepers = workspace_keepers(workspaces, store, feed, dispatcher, clock)
     files: list[Files] = [log_provider, shared, *keepers]
@@ -337,10 +337,10 @@ def _attachments(
     return attachments
 
 
-async def _apply(roster: Roster, files: StateFiles, sessions: Sessions, settings: Settings) -> None:
+async def _apply(roster: Roster, files: StateFiles, sessions: Sessions) -> None:
     """Bring the team, its state files and its running sessions in line with new settings."""
-    await roster.enlist(settings)
-    await files.change(roster.state_files(settings))
+    await roster.enlist()
+    await files.change(roster.state_files())
     await sessions.adopt_settings()
 
 
@@ -447,7 +447,7 @@ async def _begin(
     If the clock was set back while muster was down, deadlines are set back with it: none is further
     away than it was at the last event.
     """
-    paused = await wishes(roster.state_files(in_force.current), dispatcher.team, clock, home)
+    paused = await wishes(roster.state_files(), dispatcher.team, clock, home)
     started = StartMuster(
         server_session=SessionId(ids.new()),
         muster_version=__version__,
@@ -461,4 +461,4 @@ async def _begin(
     if behind_s >= limits.CLOCK_STEP_SECONDS:
         jump = ReportClockJump(seconds=-behind_s, shift_seconds=-behind_s)
         await dispatcher.send(jump, actor=MUSTER)
-    await roster.enlist(in_force.current, at_boot=True)
+    await roster.enlist(at_boot=True)

@@ -262,6 +262,44 @@ def test_a_rename_without_a_server_is_applied_at_the_next_start(home: Path) -> N
         assert (team.names(), team.agent("new")["seat"]) == (["new"], seat)
 
 
+def test_a_table_cannot_take_the_name_of_another_agent(home: Path) -> None:
+    """Its agent was retired, and its program became the other agent."""
+    at = ("--home", str(home))
+    file, text = home / "muster.toml", f"[agents.old]\n{STAYS}"
+    file.write_text(text)
+    with live(home) as server, asker(server, server.token) as boss:
+        boss.post("/api/agents", {"name": "Lyra"}, 201)
+    refused = muster("agent", "rename", "old", "Lyra", *at)
+    assert (refused.returncode, "belongs to seat 10" in refused.stderr) == (3, True)
+    assert file.read_text() == text
+    file.write_text(f'[agents.Lyra]\nformerly = ["old"]\n{STAYS}')  # by hand
+    for look in ("status", "doctor"):
+        assert "agents.Lyra cannot be followed" in muster(look, *at).stdout
+    with live(home) as server, asker(server, server.token) as boss:
+        team = Team(home, server, boss)
+        assert sorted(team.names()) == ["Lyra", "old"]
+        assert (team.agent("old")["seat"], team.agent("Lyra")["authority"]) == (9, "self")
+        assert is_alive(team.started("old"))
+        assert "belongs to seat 10" in boss.get("/api/state")["settingsProblem"]
+        done = muster("agent", "rename", "old", "Zoe", *at)
+        assert done.returncode == 0, done.stderr
+        assert (sorted(team.names()), team.agent("Zoe")["seat"]) == (["Lyra", "Zoe"], 9)
+        assert boss.get("/api/state")["settingsProblem"] == ""
+
+
+def test_an_agent_is_not_added_under_a_name_that_is_taken(team: Team) -> None:
+    """It was said to be started, and was nowhere."""
+    joined = team.boss.post("/api/agents", {"name": "Rita"}, 201)
+    with asker(team.server, joined["token"]["secret"]) as agent:
+        agent.post("/api/agents/Rita/connect")
+        team.boss.post("/api/settings/agents/Rita/rename", {"name": "Sofi"})
+        new = {"name": "Rita", "settings": {"command": ["cat"]}, "start": True}
+        team.boss.refused("POST", "/api/settings/agents", 409, "name_taken", json=new)
+        other = {**new, "name": "Sofi", "settings": {"command": ["cat"], "seat": 3}}
+        team.boss.refused("POST", "/api/settings/agents", 409, "name_of_two", json=other)
+    assert team.settings()["agents"] == []
+
+
 def test_a_program_that_runs_goes_on_under_its_former_name(team: Team) -> None:
     joined = team.boss.post("/api/agents", {"name": "self"}, 201)
     with asker(team.server, joined["token"]["secret"]) as agent:

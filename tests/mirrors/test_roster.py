@@ -7,8 +7,9 @@ from msgspec.structs import replace
 
 from muster.engine.dispatcher import Commit
 from muster.errors import Retired
-from muster.machines.commands import RenameAgent
-from muster.machines.ids import SeatId
+from muster.machines.commands import EnrollAgent, RenameAgent
+from muster.machines.events import WarningLogged
+from muster.machines.ids import MUSTER, SeatId
 from muster.machines.names import seat_called
 from muster.machines.state import Status
 from muster.machines.vocabulary import Authority
@@ -66,5 +67,42 @@ def test_an_agent_whose_seat_belongs_to_a_retired_one_gets_another_seat() -> Non
         assert seat_called(dispatcher.team, "Nova") == SeatId(9)
         with pytest.raises(Retired, match="`muster agent add Mira` brings it back"):
             await dispatcher.send(RenameAgent(seat=SeatId(0), name="Zoe"), actor="person:Marcus")
+
+    run(scene())
+
+
+def test_a_table_renamed_to_the_name_of_another_agent_leaves_both_as_they_are() -> None:
+    """Its agent was retired, and the other one was run by it."""
+
+    async def scene() -> None:
+        dispatcher = await a_dispatcher(MemoryStore(), ManualClock())
+        await enlist(dispatcher, [plan("Tom")], lambda agent: True)
+        await dispatcher.send(EnrollAgent(name="Lyra", authority=Authority.SELF), actor=MUSTER)
+        commits: list[Commit] = []
+        dispatcher.watch(commits.append)
+        await enlist(dispatcher, [replace(plan("Lyra"), formerly=("Tom",))], lambda agent: True)
+        tom, lyra = (dispatcher.team.agents[SeatId(seat)] for seat in (9, 10))
+        assert (tom.id, tom.retired, tom.dismissed_until) == ("Tom", False, None)
+        assert (lyra.id, lyra.authority, lyra.is_listed) == ("Lyra", Authority.SELF, False)
+        (warning,) = (event.fact for commit in commits for event in commit.events)
+        assert isinstance(warning, WarningLogged)
+        assert "could not be followed: The name 'Lyra' belongs to seat 10" in warning.text
+
+    run(scene())
+
+
+def test_renames_in_a_row_are_followed_and_the_first_name_has_a_new_agent() -> None:
+    async def scene() -> None:
+        dispatcher = await a_dispatcher(MemoryStore(), ManualClock())
+        await enlist(dispatcher, [plan("a"), plan("b")], lambda agent: True)
+        after = [
+            replace(plan("b"), formerly=("a",)),
+            replace(plan("c"), formerly=("b",)),
+            plan("a"),
+        ]
+        await enlist(dispatcher, after, lambda agent: True)
+        agents = dispatcher.team.agents
+        assert [agents[seat].id for seat in sorted(agents)] == ["b", "c", "a"]
+        assert not any(agent.retired for agent in agents.values())
 
     run(scene())

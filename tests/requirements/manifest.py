@@ -2859,6 +2859,23 @@ TALKING_TO_EACH = (
         },
     ),
     Promise(
+        "A table of the settings is about the agent that it ran, whoever has its name.",
+        {
+            "machines/identity/test_listing.py": [
+                "test_a_renamed_table_is_about_its_agent_whoever_has_the_new_name",
+                "test_a_stranger_with_the_name_is_not_taken_for_the_retired_agent",
+                "test_a_new_table_of_the_former_name_is_about_a_new_agent",
+            ],
+            "mirrors/test_roster.py": [
+                "test_a_table_renamed_to_the_name_of_another_agent_leaves_both_as_they_are",
+            ],
+            "acceptance/test_live_settings.py": [
+                "test_a_table_cannot_take_the_name_of_another_agent",
+                "test_an_agent_is_not_added_under_a_name_that_is_taken",
+            ],
+        },
+    ),
+    Promise(
         "An agent cannot make itself older, and so win a merge.",
         {
             "machines/identity/test_bounds.py": [

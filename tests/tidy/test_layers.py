@@ -345,6 +345,7 @@ DOORS = (
     ),
     Door(
         (
+            "muster.cli.following",
             "muster.cli.look.agents",
             "muster.cli.look.costs",
             "muster.cli.look.exporting",

@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 from msgspec.structs import replace
 
 from muster import limits
-from muster.errors import Invalid, NameReserved, NameTaken
+from muster.errors import CannotRename, Invalid, NameReserved, NameTaken
 from muster.machines.ids import MUSTER, SeatId, name_key
 from muster.machines.maps import drop, put
 from muster.machines.state import MAIN, QUEUE, Agent, Team
@@ -62,6 +62,21 @@ def check_agent_name(team: Team, name: str, seat: SeatId | None = None) -> None:
         owner = team.names.get(key)
         if owner is not None and owner != seat:
             raise NameTaken(name=name, seat=owner)
+
+
+def check_renaming(team: Team, agent: Agent, name: str) -> None:
+    """Refuse another name for an agent: one that it cannot have, or cannot get now.
+
+    Conversations and agent files know an agent by its name.
+    """
+    check_agent_name(team, name, agent.seat)
+    if agent.run.on_call:
+        remedy = "Rename the agent file, and the name in it."
+        raise CannotRename(name=agent.id, why="its agent file names it", remedy=remedy)
+    states = (each.state for each in team.delegation.conversations.values())
+    if agent.tasks or name_key(agent.id) in map(name_key, states):
+        remedy = "Rename it when the task has ended."
+        raise CannotRename(name=agent.id, why="it works on a delegated task", remedy=remedy)
 
 
 def seat_called(team: Team, name: str) -> SeatId | None:

@@ -2,16 +2,16 @@
 
 An agent that is new takes a seat, paused. A known one is run as the settings say now. One that the
 settings no longer name is dismissed: its session ends, then it is retired. Named again, it is back
-in its seat. An agent is renamed where the settings note its former name.
+in its seat. An agent is renamed where the settings note its former name. A table whose name belongs
+to another agent changes nothing.
 """
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Final
 
-import msgspec
+from msgspec.structs import replace
 
 from muster.engine.dispatcher import Dispatcher
 from muster.errors import Refused, SeatTaken
@@ -27,6 +27,7 @@ from muster.machines.commands import (
     RestoreAgent,
     SetDesired,
 )
+from muster.machines.identity.listing import Listed, Match, match_tables, present
 from muster.machines.ids import MUSTER, SeatId, name_key
 from muster.machines.names import seat_called
 from muster.machines.policies import RunPolicy
@@ -37,15 +38,13 @@ FROM_SETTINGS: Final = "from the settings"
 """The reason of a soul that the settings gave."""
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class Plan(Listed, frozen=True, kw_only=True):
     """The settings of one agent, as far as the team has to know them."""
 
-    name: str
     authority: Authority
     state_file: Callable[[str], Path]
     """The path of its state file, given the name of its folder in the home."""
 
-    seat: SeatId | None = None
     color: str = ""
     long_lived: bool = False
     max_turns: int = 1
@@ -53,23 +52,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
     budget: Budget = Budget()
     policy: RunPolicy = RunPolicy()
-    formerly: tuple[str, ...] = ()
     soul: str = ""
     """The soul that it is given if it has none."""
 
 
 def seats_of(team: Team, plans: Sequence[Plan]) -> dict[SeatId, Plan]:
-    """The plans by the seats of those who have one, under a former name where they are renamed."""
-    named = {name_key(plan.name) for plan in plans}
-    seats = ((_seat_of(team, plan, named), plan) for plan in plans)
-    return {seat: plan for seat, plan in seats if seat is not None}
-
-
-def _seat_of(team: Team, plan: Plan, named: AbstractSet[str]) -> SeatId | None:
-    """The seat of an agent by its name, else by a former name that no other plan has."""
-    former = (each for each in plan.formerly if name_key(each) not in named)
-    seats = (seat_called(team, each) for each in (plan.name, *former))
-    return next((seat for seat in seats if seat is not None), None)
+    """The plans by the seats of those who are in the team."""
+    found = ((present(team, match), match.table) for match in match_tables(team, plans))
+    return {agent.seat: plan for agent, plan in found if agent is not None}
 
 
 def state_files(team: Team, plans: Sequence[Plan]) -> dict[SeatId, Path]:
@@ -94,13 +84,12 @@ async def enlist(
     an agent that they no longer name is dismissed. Agents that start with muster are started
     `at_boot`, and when they are first seen.
     """
-    for seat, plan in seats_of(dispatcher.team, plans).items():
-        if dispatcher.team.agents[seat].name != plan.name:
-            await _try(dispatcher, RenameAgent(seat=seat, name=plan.name))
+    await _rename(dispatcher, plans)
+    plans = await _followed(dispatcher, plans)
     if can_run is not None:
         await _dismiss_others(dispatcher, plans, can_run)
     new = [plan for plan in plans if _is_new(dispatcher.team, plan)]
-    await _together(_arrival(dispatcher, plan) for plan in plans)
+    await _together(_arrival(dispatcher, each) for each in match_tables(dispatcher.team, plans))
     planned = seats_of(dispatcher.team, plans).items()
     await _try_all(dispatcher, [_configuration(seat, plan) for seat, plan in planned])
     souls = [(seat, plan.soul) for seat, plan in planned if plan.soul.strip()]
@@ -108,6 +97,36 @@ async def enlist(
     for seat, plan in seats_of(dispatcher.team, plans if at_boot else new).items():
         if plan.policy.autostart and not _file_decides(dispatcher.team.agents[seat], plan):
             await _try(dispatcher, AutostartAgent(seat=seat))
+
+
+async def _rename(dispatcher: Dispatcher, plans: Sequence[Plan]) -> None:
+    """Rename agents as the plans say. One may have to wait for the name of another."""
+    tried: list[Command] = []
+    while pending := [each for each in _renames(dispatcher.team, plans) if each not in tried]:
+        for command in pending:
+            await _try(dispatcher, command)
+        tried += pending
+
+
+def _renames(team: Team, plans: Sequence[Plan]) -> Iterator[Command]:
+    for match in match_tables(team, plans):
+        agent = present(team, match)
+        if agent is not None and match.refused is None and agent.name != match.table.name:
+            yield RenameAgent(seat=agent.seat, name=match.table.name)
+
+
+async def _followed(dispatcher: Dispatcher, plans: Sequence[Plan]) -> list[Plan]:
+    """The plans that can be followed, under the names that their agents have. The rest is said."""
+    followed: list[Plan] = []
+    for match in match_tables(dispatcher.team, plans):
+        agent = present(dispatcher.team, match)
+        if match.refused is not None:
+            await _warn(dispatcher, match.refused, match.seat)
+        if agent is not None:
+            followed.append(replace(match.table, name=agent.id))
+        elif match.refused is None:
+            followed.append(match.table)
+    return followed
 
 
 def _is_new(team: Team, plan: Plan) -> bool:
@@ -152,26 +171,14 @@ def _is_to_run(agent: Agent) -> bool:
     return ours and agent.run.desired is not RunMode.PAUSE
 
 
-def _lost_seat(team: Team, plan: Plan) -> SeatId | None:
-    """The seat of an agent that the settings have dismissed, and name again."""
-    key, seat = name_key(plan.name), seat_called(team, plan.name)
-    if seat is not None:
-        return seat if team.agents[seat].dismissed_until is not None else None
-    own = (
-        agent.seat
-        for agent in team.agents.values()
-        if agent.retired and agent.is_listed and name_key(agent.id) == key
-    )
-    return max(own, default=None)
-
-
-async def _arrival(dispatcher: Dispatcher, plan: Plan) -> None:
+async def _arrival(dispatcher: Dispatcher, match: Match[Plan]) -> None:
     """Bring an agent back to its seat, or give a new one its seat."""
-    back = _lost_seat(dispatcher.team, plan)
-    if back is not None:
-        await _try(dispatcher, RestoreAgent(seat=back))
-    elif seat_called(dispatcher.team, plan.name) is None:
-        await _enroll(dispatcher, plan)
+    if match.seat is None:
+        await _enroll(dispatcher, match.table)
+        return
+    agent = dispatcher.team.agents[match.seat]
+    if agent.retired or agent.dismissed_until is not None:
+        await _try(dispatcher, RestoreAgent(seat=agent.seat))
 
 
 async def _enroll(dispatcher: Dispatcher, plan: Plan) -> None:

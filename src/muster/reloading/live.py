@@ -57,13 +57,13 @@ class LiveSettings:
         source: SettingsSource | None,
         dispatcher: Dispatcher,
         clock: Clock,
-        apply: Callable[[Settings], Awaitable[None]],
+        apply: Callable[[], Awaitable[None]],
         outdated: Callable[[], Sequence[SeatId]],
     ) -> None:
         """Follow `source`; without one the settings never change.
 
-        `apply` brings the team in line with new settings. `outdated` are the agents whose sessions
-        were started with other settings.
+        `apply` brings the team in line with the settings in force. `outdated` are the agents whose
+        sessions were started with other settings.
         """
         self.in_force = in_force
         self._source = source
@@ -152,7 +152,7 @@ class LiveSettings:
     def _is_doubtful(self, found: Settings | SettingsProblem) -> bool:
         if isinstance(found, SettingsProblem):
             return found != self.in_force.problem
-        return any(name not in found.agents for name in self.current.agents)
+        return any(name not in found.agents for name in self.in_force.written.agents)
 
     async def _take(self, found: Settings | SettingsProblem, actor: str) -> None:
         """Put settings into force, or a mistake on record."""
@@ -162,14 +162,15 @@ class LiveSettings:
                 reject = RejectSettings(line=found.line, what=found.what, remedy=found.remedy)
                 await self._dispatcher.send(reject, actor=actor)
             return
-        changes = changes_between(self.current, found)
+        changes = changes_between(self.in_force.written, found)
         if not changes and self.in_force.problem is None:
             return
         self.in_force.problem = None
-        self.in_force.current = found
+        self.in_force.written = found
+        self.in_force.settle(self._dispatcher.team)
         record = RecordSettings(changes=_bounded(changes), waiting=self.in_force.waiting)
         await self._dispatcher.send(record, actor=actor)
-        await self._apply(found)
+        await self._apply()
 
     # ── edits ─────────────────────────────────────────────────────────────────────────────────────
 

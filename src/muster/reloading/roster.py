@@ -6,8 +6,9 @@ from pathlib import Path
 
 import msgspec
 
-from muster.engine.dispatcher import Dispatcher
+from muster.engine.dispatcher import Commit, Dispatcher
 from muster.engine.ports import Runtimes
+from muster.machines.events import AgentRenamed
 from muster.machines.ids import SeatId, name_key
 from muster.machines.state import Agent
 from muster.machines.vocabulary import Authority, Budget
@@ -45,24 +46,41 @@ def plans_of(settings: Settings, home: Path) -> Sequence[Plan]:
 class Roster:
     """Brings the team in line with settings, where they name its agents."""
 
-    def __init__(self, dispatcher: Dispatcher, runtimes: Runtimes, home: Path | None) -> None:
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        runtimes: Runtimes,
+        in_force: SettingsInForce,
+        home: Path | None,
+    ) -> None:
         """Without a home the settings name no agents: the log alone does."""
         self._dispatcher = dispatcher
         self._runtimes = runtimes
+        self._in_force = in_force
         self._home = home
+        if home is not None:
+            dispatcher.watch(self._settle_names)
 
-    def state_files(self, settings: Settings) -> Mapping[SeatId, Path]:
+    def state_files(self) -> Mapping[SeatId, Path]:
         """The state files of the agents that the settings name."""
         if self._home is None:
             return {}
-        return state_files(self._dispatcher.team, plans_of(settings, self._home))
+        return state_files(self._dispatcher.team, plans_of(self._in_force.written, self._home))
 
-    async def enlist(self, settings: Settings, *, at_boot: bool = False) -> None:
+    async def enlist(self, *, at_boot: bool = False) -> None:
         """Enrol, configure, rename and dismiss agents as the settings say; create channels."""
         if self._home is not None:
+            settings = self._in_force.written
+            self._in_force.settle(self._dispatcher.team)
             plans = plans_of(settings, self._home)
             await enlist(self._dispatcher, plans, self._can_run, at_boot=at_boot)
+            self._in_force.settle(self._dispatcher.team)
             await create_channels(self._dispatcher, settings.channels)
+
+    def _settle_names(self, commit: Commit) -> None:
+        """A renamed agent is run by its table at once, under its new name."""
+        if any(isinstance(event.fact, AgentRenamed) for event in commit.events):
+            self._in_force.settle(self._dispatcher.team)
 
     def _can_run(self, agent: Agent) -> bool:
         return self._runtimes(agent) is not None

@@ -2,6 +2,9 @@
 
 `muster.reloading` replaces them while muster runs. A service keeps no copy of a setting: it asks at
 each use. The settings that only a restart of muster changes are compared with those of the start.
+
+Each table is in force under the name that its agent has, which may differ from its own where that
+belongs to another agent. A table that is about nobody, for that reason, is not in force.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,9 +14,10 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from muster.errors import BadSettings
-from muster.machines.ids import FIRST_ENROLLED_SEAT, GRID_SEATS, LEAD_SEAT, name_key
-from muster.machines.state import Agent
+from muster.errors import BadSettings, Refused
+from muster.machines.identity.listing import Listed, Match, match_tables, present
+from muster.machines.ids import FIRST_ENROLLED_SEAT, GRID_SEATS, LEAD_SEAT, SeatId, name_key
+from muster.machines.state import Agent, Team
 from muster.settings.agents import ANYBODY, AgentSettings, WorkspaceKind
 from muster.settings.model import SETTINGS, Settings
 from muster.settings.policies import POLICIES
@@ -69,15 +73,65 @@ def problem_of(bad: BadSettings) -> SettingsProblem:
     )
 
 
+class Followed(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings, and how far a team can follow them."""
+
+    settings: Settings
+    """Those that can be in force."""
+
+    seats: Mapping[str, SeatId] = {}
+    """The seats of the agents that tables are about, by the names of the tables."""
+
+    refused: Mapping[str, Refused] = {}
+    """The reasons why tables cannot be followed, by their names."""
+
+    @property
+    def trouble(self) -> str:
+        """The tables that cannot be followed, and why; empty if all can."""
+        each = (f"agents.{name} cannot be followed. {why}" for name, why in self.refused.items())
+        return " ".join(each)
+
+    def refusal_of(self, name: str) -> Refused | None:
+        """The reason why the table of this name cannot be followed, or None."""
+        key = name_key(name)
+        return next((why for each, why in self.refused.items() if name_key(each) == key), None)
+
+    def table_about(self, seat: SeatId) -> str | None:
+        """The name of the table that is about the agent in a seat."""
+        return next((name for name, each in self.seats.items() if each == seat), None)
+
+    def seat_of(self, name: str) -> SeatId | None:
+        """The seat of the agent that the table of this name is about."""
+        key = name_key(name)
+        return next((seat for each, seat in self.seats.items() if name_key(each) == key), None)
+
+
 class SettingsInForce:
     """The settings that hold now."""
 
     def __init__(self, settings: Settings) -> None:
         """Begin with the settings that muster starts with."""
         self._started_with = settings
-        self.current = settings
+        self.written = settings
+        """The settings in the file, when it last had no mistake."""
+
+        self.followed = Followed(settings=settings)
         self.problem: SettingsProblem | None = None
         """The mistake in the file, while the earlier settings stay in force."""
+
+    @property
+    def current(self) -> Settings:
+        """The settings in force, with each table under the name of its agent."""
+        return self.followed.settings
+
+    def settle(self, team: Team) -> None:
+        """Find out whom the tables are about now."""
+        self.followed = follow(team, self.written)
+
+    @property
+    def trouble(self) -> str:
+        """The mistake in the file, or what the team cannot follow; empty without either."""
+        return str(self.problem or self.followed.trouble)
 
     @property
     def waiting(self) -> tuple[str, ...]:
@@ -190,3 +244,43 @@ _FREE: Final = (None, "none")
 def named_agents(settings: Settings) -> Iterator[tuple[str, AgentSettings]]:
     """The agents with a table of their own."""
     return ((name, agent) for name, agent in settings.agents.items() if name != ANYBODY)
+
+
+# ── whom the tables are about ─────────────────────────────────────────────────────────────────────
+
+
+def follow(team: Team, settings: Settings) -> Followed:
+    """The part of settings that a team can follow now."""
+    tables = [
+        Listed(
+            name=name,
+            seat=None if table.seat is None else SeatId(table.seat),
+            formerly=table.formerly,
+        )
+        for name, table in named_agents(settings)
+    ]
+    matches = {match.table.name: match for match in match_tables(team, tables)}
+    names = {name: _name_in_force(team, match) for name, match in matches.items()}
+    agents = {
+        kept: table
+        for name, table in settings.agents.items()
+        if (kept := names.get(name, name)) is not None
+    }
+    is_same = list(agents) == list(settings.agents)
+    return Followed(
+        settings=settings if is_same else replace(settings, agents=agents),
+        seats={
+            name: agent.seat
+            for name, match in matches.items()
+            if (agent := present(team, match)) is not None
+        },
+        refused={name: each.refused for name, each in matches.items() if each.refused is not None},
+    )
+
+
+def _name_in_force(team: Team, match: Match[Listed]) -> str | None:
+    """The name under which a table is in force; None if it is not."""
+    agent = present(team, match)
+    if agent is not None:
+        return agent.id
+    return match.table.name if match.refused is None else None

@@ -23,6 +23,7 @@ from muster.cli.act.agent_values import (
     values_of,
 )
 from muster.cli.acting import print_json, server
+from muster.cli.following import followed_in
 from muster.cli.options import home_option, json_option
 from muster.cli.reading import running
 from muster.cli.render import clean
@@ -60,6 +61,7 @@ def _carry_out(home: Path, act: _Act, *, dry_run: bool) -> SettingsEdited:
     if running(home) is not None:
         with server(home) as client:
             return client.ask(act.ask(preview=dry_run))
+    _refuse_unfollowed(home, act)
     write = preview_edit if dry_run else write_edit
     edited = write(home / SETTINGS_FILE, act.edit, act.version)
     return SettingsEdited(
@@ -69,6 +71,14 @@ def _carry_out(home: Path, act: _Act, *, dry_run: bool) -> SettingsEdited:
         version=version_of(edited.before if dry_run else edited.after),
         effect=_LATER,
     )
+
+
+def _refuse_unfollowed(home: Path, act: _Act) -> None:
+    """Refuse an edit that the team could not follow when it starts, as the server does."""
+    edited = preview_edit(home / SETTINGS_FILE, act.edit, act.version)
+    refused = followed_in(home, edited.settings).refusal_of(act.name)
+    if refused is not None:
+        raise refused
 
 
 def _show(edited: SettingsEdited, done: str, as_json: bool) -> None:

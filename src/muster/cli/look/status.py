@@ -23,9 +23,9 @@ from muster.home.lock import LOG_FILE
 from muster.machines.documents import WakeCheck
 from muster.machines.identity.wake_words import CHECKED
 from muster.machines.kernel.sentences import dollars
-from muster.machines.state import Delegation, Status
+from muster.machines.state import Delegation, Status, Team
 from muster.machines.vocabulary import DelegationMode, RunsFor
-from muster.settings.in_force import confined_by, problem_of
+from muster.settings.in_force import confined_by, follow, problem_of
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings
 from muster.store.reading import LogReader
 from muster.views.agents import view_team
@@ -102,7 +102,7 @@ def _report(home: Path) -> StatusReport:
     with LogReader.open(home / LOG_FILE) as log:
         team = load(log)
     server = running(home)
-    problem, not_confined = _settings_notes(home)
+    problem, not_confined = _settings_notes(home, team)
     if server and any(each.is_listed and not each.retired for each in team.agents.values()):
         problem = problem or _settings_gone(home)
     return StatusReport(
@@ -117,13 +117,14 @@ def _report(home: Path) -> StatusReport:
     )
 
 
-def _settings_notes(home: Path) -> tuple[str, str]:
-    """The mistake in the settings, and why the machine does not confine as they say."""
+def _settings_notes(home: Path, team: Team) -> tuple[str, str]:
+    """The mistake in the settings or what the team cannot follow, and why the machine does not
+    confine as they say."""
     try:
         settings = load_settings(home, os.environ)
     except BadSettings as bad:
         return str(problem_of(bad)), ""
-    return "", unconfined(settings, support)
+    return follow(team, settings).trouble, unconfined(settings, support)
 
 
 def _settings_gone(home: Path) -> str:

@@ -12,6 +12,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import Final, assert_never
 
 import click
 
+from muster.cli.following import followed_in
 from muster.cli.options import home_option
 from muster.cli.reading import running
 from muster.cli.render import Cell, Tone, count, table
@@ -178,6 +180,9 @@ def _settings_and_port(home: Path) -> Iterator[Finding]:
         return
     written = (home / SETTINGS_FILE).exists()
     yield Finding(Level.OK, "settings", SETTINGS_FILE if written else "all default, no file")
+    with suppress(MusterError):  # the log cannot be read, which another check says
+        if trouble := followed_in(home, settings).trouble:
+            yield Finding(Level.FIX, "settings", trouble)
     yield _server(home, settings)
     yield from _limits(home, settings)
     for name, agent in settings.agents.items():

@@ -144,7 +144,7 @@ async def show_state(call: ApiCall, query: StateQuery) -> StateView:
         whole=whole,
         button=button_of(team, can_summon=call.muster.can_summon),
         births=call.muster.births.possible or team.lead is not None,
-        settings_problem=str(in_force.problem or "") if is_operator else "",
+        settings_problem=in_force.trouble if is_operator else "",
         settings_waiting=in_force.waiting if is_operator else (),
         notice=_notice(call),
         shutdown=view_shutdown(call.team),

@@ -12,13 +12,13 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from muster import limits
-from muster.errors import CannotRename, CannotRetire, WrongState
+from muster.errors import CannotRetire, WrongState
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.actors import refuse_agent
 from muster.machines.events import Fact
-from muster.machines.ids import MUSTER, name_key
-from muster.machines.names import check_agent_name
+from muster.machines.ids import MUSTER
+from muster.machines.names import check_agent_name, check_renaming
 from muster.machines.run_control.decide import sessions_of
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import NAMED_BY_SETTINGS, Urgency
@@ -36,21 +36,9 @@ def rename_agent(team: Team, command: c.RenameAgent, now: datetime) -> Sequence[
         raise WrongState(act="rename", name=agent.id, state=agent.status)
     if command.name == agent.name:
         return ()
-    check_agent_name(team, command.name, agent.seat)
-    _check_work(team, agent, agent.name)
+    check_renaming(team, agent, command.name)
     renamed = e.AgentRenamed(seat=agent.seat, name=command.name, previous=agent.name)
     return (renamed,)
-
-
-def _check_work(team: Team, agent: Agent, name: str) -> None:
-    """Conversations and agent files know an agent by its name."""
-    if agent.run.on_call:
-        remedy = "Rename the agent file, and the name in it."
-        raise CannotRename(name=name, why="its agent file names it", remedy=remedy)
-    states = (each.state for each in team.delegation.conversations.values())
-    if agent.tasks or name_key(name) in map(name_key, states):
-        remedy = "Rename it when the task has ended."
-        raise CannotRename(name=name, why="it works on a delegated task", remedy=remedy)
 
 
 def dismiss_agent(team: Team, command: c.DismissAgent, now: datetime) -> Sequence[Fact]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from muster.errors import BadSettings, NotFound, TeamInSettings
+from muster.errors import BadSettings, NotFound, Refused, TeamInSettings
 from muster.http.changing import effect_of_change, has_session, known_agent
 from muster.http.routing import OPERATOR, ApiCall, route
 from muster.http.types import Query, StrictBody
@@ -18,11 +18,13 @@ from muster.limits import DISMISSAL_SECONDS
 from muster.machines.commands import RenameAgent, SetDesired
 from muster.machines.identity.membership import rename_agent as decide_rename
 from muster.machines.ids import name_key
+from muster.machines.state import Agent
 from muster.machines.vocabulary import RunMode
 from muster.reloading.editing import Edit, version_of
 from muster.settings import writing
 from muster.settings.agents import CLAUDE, AgentSettings
 from muster.settings.file import text_of
+from muster.settings.in_force import follow
 from muster.templates.reading import TeamTemplate, packaged, program_text, read_template
 from muster.views.answers.settings import (
     AgentTable,
@@ -48,7 +50,7 @@ async def show_settings(call: ApiCall) -> SettingsView:
     outdated = {call.team.agents[seat].id for seat in live.outdated}
     known = (
         AgentTable(name=name, settings=_written(agent), next_session=name in outdated)
-        for name, agent in live.current.agents.items()
+        for name, agent in live.in_force.written.agents.items()
     )
     found = live.in_force.problem
     return SettingsView(
@@ -156,8 +158,9 @@ async def add_agent(call: ApiCall, body: AddAgentBody) -> SettingsEdited:
     edit = partial(writing.add_agent, name=body.name, values=body.settings)
     starts = body.start or body.settings.get("autostart") is True
     effect = f"{body.name} is {'started' if starts else 'added, paused'}"
+    await _refuse_unfollowed(call, edit, body)
     done = await _edit(call, edit, body, body.name, effect)
-    if body.start and not body.preview:
+    if body.start and not body.preview and _refusal(call, body.name) is None:
         agent = call.agent(body.name)
         wish = SetDesired(
             seat=agent.seat, desired=RunMode.CONTINUOUS, set_by=call.speaker, note="added"
@@ -190,14 +193,13 @@ async def remove_agent(call: ApiCall, name: str, query: RemovalQuery) -> Setting
 @route("POST", "/api/settings/agents/{name}/rename", may=OPERATOR)
 async def rename_agent(call: ApiCall, name: str, body: RenameAgentBody) -> SettingsEdited:
     """Rename an agent, in the settings file if it is named there. Its seat and history stay."""
-    agent = known_agent(call, name)
+    agent, table = _agent_of_table(call, name)
     command = None if agent is None else RenameAgent(seat=agent.seat, name=body.name)
     if command is not None:
         decide_rename(call.team, command, call.muster.clock.now())  # refused before it is written
     effect = f"{name} is called {body.name}; a program that runs learns it at its next session"
-    named = any(name_key(each) == name_key(name) for each in call.muster.settings.current.agents)
-    if named:
-        edit = partial(writing.rename_agent, name=name, new=body.name)
+    if table is not None:
+        edit = partial(writing.rename_agent, name=table, new=body.name)
         return await _edit(call, edit, body, body.name, effect)
     if command is None:
         raise NotFound(kind="agent", name=name)
@@ -209,6 +211,32 @@ async def rename_agent(call: ApiCall, name: str, body: RenameAgentBody) -> Setti
     )
 
 
+def _agent_of_table(call: ApiCall, name: str) -> tuple[Agent | None, str | None]:
+    """An agent by the name of its table or its own, and the name of its table.
+
+    The two differ where the table's name belongs to another agent.
+    """
+    in_force = call.muster.settings.in_force
+    seat = in_force.followed.seat_of(name)
+    agent = known_agent(call, name) if seat is None else call.team.agents[seat]
+    table = None if agent is None else in_force.followed.table_about(agent.seat)
+    written = (each for each in in_force.written.agents if name_key(each) == name_key(name))
+    return agent, table or next(written, None)
+
+
+async def _refuse_unfollowed(call: ApiCall, edit: Edit, body: AddAgentBody) -> None:
+    """Refuse a new table that the team could not follow, before it is written."""
+    edited = await call.muster.settings.preview(edit, version=body.version)
+    refused = follow(call.muster.team, edited.settings).refusal_of(body.name)
+    if refused is not None:
+        raise refused
+
+
+def _refusal(call: ApiCall, name: str) -> Refused | None:
+    """The reason why a table that was written is not followed: somebody was faster."""
+    return call.muster.settings.in_force.followed.refusal_of(name)
+
+
 async def _edit(
     call: ApiCall, edit: Edit, body: EditBody, name: str, effect: str
 ) -> SettingsEdited:
@@ -217,6 +245,8 @@ async def _edit(
         edited = await live.preview(edit, version=body.version)
     else:
         edited = await live.edit(edit, actor=call.caller.actor, version=body.version)
+        refused = _refusal(call, name)
+        effect = effect if refused is None else f"it cannot be followed now. {refused}"
     return SettingsEdited(
         name=name,
         preview=body.preview,
