@@ -83,6 +83,25 @@ def test_a_line_writes_the_outputs_and_its_documents_and_nothing_else(
     assert carry_out(wrapped(f"ls > {outputs}/list.txt", root, project), project).returncode == 0
 
 
+def test_git_runs_no_program_that_a_folder_of_a_clone_names(root: Path, tmp_path: Path) -> None:
+    project, ran = tmp_path / "project", root / "conversations" / "conv_002" / "outputs" / "ran"
+    hidden = project / "vendor" / "x"
+    for each in ("objects", "refs/heads"):
+        (hidden / each).mkdir(parents=True)
+    (hidden / "HEAD").write_text("ref: refs/heads/main\n")
+    named = f'[core]\nbare = false\nworktree = .\nfsmonitor = "touch {ran}; true"\n'
+    (hidden / "config").write_text(named)
+    subprocess.run(["git", "init", "-q", str(project / "own")], check=True)
+    (project / "own" / ".git" / "config").write_text(f'[core]\nfsmonitor = "touch {ran}; true"\n')
+    found = carry_out(wrapped("cd vendor/x && git status", root, project), project)
+    assert "bare repository" in found.stderr
+    found = carry_out(wrapped("git -C own status", root, project), project)
+    assert (found.returncode, found.stderr) == (0, "")
+    assert not ran.exists()
+    cleared = {"command": "env -i git status"}
+    assert not judge("MAIN", "Bash", cleared, cwd=str(project)).allowed
+
+
 def test_a_plan_is_made_once_and_again_for_another_kernel(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

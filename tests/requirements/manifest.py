@@ -3110,6 +3110,7 @@ PERMISSIONS = (
             ],
             "confine/test_session.py": [
                 "test_a_judged_line_does_what_it_does_unconfined",
+                "test_git_runs_no_program_that_a_folder_of_a_clone_names",
                 "test_a_line_writes_the_outputs_and_its_documents_and_nothing_else",
             ],
             "runtimes/process/test_confined.py": [

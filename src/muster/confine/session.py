@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from muster.confine import kernel
+from muster.confine.git_trust import git_variables
 from muster.confine.launching import launcher, quoted
 from muster.confine.plan import head, plan_of
 from muster.confine.policy import ConfinePolicy
@@ -103,7 +104,8 @@ def newest_outputs(root: str) -> list[str]:
 
 def _policy(root: str, write: tuple[str, ...] = (), *, network: bool = False) -> ConfinePolicy:
     scratch = f"{root}/{FOLDER}/{SCRATCH}"
-    return ConfinePolicy((scratch, *write), network=network, environment={"TMPDIR": scratch})
+    environment = {"TMPDIR": scratch, **git_variables()}
+    return ConfinePolicy((scratch, *write), network=network, environment=environment)
 
 
 def _make(root: str, path: str, support: kernel.Support) -> tuple[str, str]:

@@ -62,6 +62,8 @@ def env(scene: Scene, name: str, args: list[ShellWord]) -> None:
         scene.export(word.text)
     if words:
         scene.run(words)
+        if found.has("i", "ignore-environment"):
+            scene.export("PATH")  # it is unset, like all others
     else:
         scene.execute("information", name)
 
