@@ -14,7 +14,8 @@ _SPECIAL = META | frozenset("'\"\\$`*?[{~")
 _QUOTED_SPECIAL = frozenset('"\\$`')
 _PARAMETERS = "@*#?-$!"
 _ESCAPES = dict(zip("ntrabfveE", "\n\t\r\a\b\f\v\x1b\x1b", strict=True))
-_NUMBERED = {"x": (16, 2), "u": (16, 4), "U": (16, 8)}
+NUMBERED = {"x": (16, 2), "u": (16, 4), "U": (16, 8)}
+"""Escapes that give the number of a character, each with its base and its most digits."""
 
 DEPTH_MAX = 24
 """The nesting limit of commands and expansions: more than people type, and far below Python's
@@ -411,8 +412,8 @@ class Lexer:
             return _ESCAPES[char]
         if char in ("\\", "'", '"', "?"):
             return char
-        if char in _NUMBERED:
-            return self._numbered(*_NUMBERED[char])
+        if char in NUMBERED:
+            return self._numbered(*NUMBERED[char])
         if char and char in "01234567":
             self.at -= 1
             return self._numbered(8, 3)
