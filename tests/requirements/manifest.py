@@ -2859,6 +2859,15 @@ TALKING_TO_EACH = (
         },
     ),
     Promise(
+        "An agent with a table is one agent on two machines, whichever seats they gave it.",
+        {
+            "machines/teams/test_seating.py": [
+                "test_edits_of_an_agent_meet_though_each_machine_gave_it_another_seat",
+                "test_messages_are_in_the_thread_of_the_agent",
+            ],
+        },
+    ),
+    Promise(
         "A table of the settings is about the agent that it ran, whoever has its name.",
         {
             "machines/identity/test_listing.py": [

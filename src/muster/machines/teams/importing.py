@@ -27,22 +27,24 @@ from muster.machines.teams.merge import (
     with_name,
 )
 from muster.machines.teams.papers import check_document, check_message, document_of
+from muster.machines.teams.seating import documents_here, messages_here, seats_here
 from muster.machines.vocabulary import Authority
 
 
 def import_team(team: Team, command: c.ImportTeam, now: datetime) -> Iterator[Fact]:
-    for document in command.documents:
+    seats = seats_here(team, command.documents)
+    documents = tuple(documents_here(seats, command.documents))
+    for document in documents:
         check_document(document)
         check_incoming(team, document, now)
     for message in command.messages:
         check_message(message)
-    arrived = {each.grid_position for each in command.documents}
-    held = {seat for seat in arrived if _is_held(team, seat)}
-    after = _merged(team, command.documents, held)
+    held = {each.grid_position for each in documents if _is_held(team, each.grid_position)}
+    after = _merged(team, documents, held)
     changed = tuple(after[seat] for seat in sorted(after) if _differs(team, after[seat]))
-    lost = tuple(_discarded(team, command.documents, after))
+    lost = tuple(_discarded(team, documents, after))
     live = (seat for seat in held if seat in team.agents and not team.agents[seat].retired)
-    fresh = _new_messages(team, command.messages, after)
+    fresh = _new_messages(team, messages_here(seats, command.messages), after)
     if changed or lost or fresh:
         yield e.DocumentsImported(
             documents=changed,
