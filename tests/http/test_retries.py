@@ -382,7 +382,7 @@ def _(stage: Stage) -> tuple[str, Json]:
 @case("POST", "/api/delegation/log")
 def _(stage: Stage) -> tuple[str, Json]:
     _session(stage)
-    return "/api/delegation/log", {"entry": "a line"}
+    return "/api/delegation/log", {"entry": '{"conversation_id": "conv_900"}'}
 
 
 @case("POST", "/api/delegation/choices")

@@ -2597,6 +2597,7 @@ DELEGATING = (
             ],
             "machines/delegation/test_delegation.py": [
                 "test_requests_are_nested_only_so_deep",
+                "test_a_line_of_another_program_is_about_a_conversation_of_its_own",
                 "test_an_agent_asks_in_its_own_name_and_deeper_than_what_it_works_on",
                 "test_a_full_dialogue_is_cut_where_it_says_so_and_keeps_reports_and_answers",
             ],

@@ -1051,7 +1051,7 @@ class RecordFile(Command, frozen=True, kw_only=True):
 
 
 class LogConversation(Command, frozen=True, kw_only=True):
-    """Add a line from another program to the index of conversations."""
+    """Add a line from another program to the index of conversations, about one of its own."""
 
     entry: str
 

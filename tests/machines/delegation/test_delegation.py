@@ -429,8 +429,27 @@ def test_a_conversation_can_be_closed_as_failed() -> None:
 
 def test_a_line_of_another_program_is_logged_with_and_without_an_open_session() -> None:
     scene = Scene()
-    [logged] = facts(scene.do(c.LogConversation(entry="{}")), e.ConversationLogged)
-    assert logged.entry == "{}"
+    entry = '{"conversation_id": "conv_900"}'
+    [logged] = facts(scene.do(c.LogConversation(entry=entry)), e.ConversationLogged)
+    assert logged.entry == entry
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "a line",
+        "{}",
+        '{"conversation_id": 7}',
+        '{"conversation_id": "conv_001"}',  # muster's own
+        '{"conversation_id": "conv_0001"}',
+        '{"conversation_id": "../../x"}',
+        '{"conversation_id": "conv_900\\n"}',
+        '{"conversation_id": "conv_99999999999999999999"}',
+        '{"conversation_id": "conv_00\u0661"}',
+    ],
+)
+def test_a_line_of_another_program_is_about_a_conversation_of_its_own(entry: str) -> None:
+    session().refuse(c.LogConversation(entry=entry), "invalid")
 
 
 @pytest.mark.parametrize(

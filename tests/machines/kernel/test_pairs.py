@@ -233,7 +233,7 @@ def tries(team: Team) -> Iterator[Command]:
     yield c.RotateToken(token_id="t", digest="rotated")
     yield c.SetUser(name="Zoe", role=e.Role.MEMBER)
     yield c.RemoveUser(name="Zoe")
-    yield c.LogConversation(entry="{}")
+    yield c.LogConversation(entry='{"conversation_id": "conv_900"}')
     yield c.AddDescriptions(agents=("new",))
     yield c.RememberChoice(text="more", to="ada", guess="MAIN")
     yield c.ForgetChoice(number=1)

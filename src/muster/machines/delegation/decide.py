@@ -42,6 +42,7 @@ from muster.limits import (
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.actors import refuse_agent
+from muster.machines.delegation.index import PREFIX
 from muster.machines.delegation.selection import chosen_agent, not_selected, selected
 from muster.machines.delegation.table import AGENT, TABLE, Step, going_in_circles
 from muster.machines.events import Fact
@@ -136,7 +137,7 @@ def check_asks(team: Team, command: c.OpenConversation, actor: str) -> None:
 
 def conversation_id(number: int) -> ConversationId:
     """The id of a conversation: a number of at least three digits."""
-    return ConversationId(f"conv_{number:03d}")
+    return ConversationId(f"{PREFIX}{number:03d}")
 
 
 def record_route(team: Team, command: c.RecordRoute, now: datetime) -> Sequence[Fact]:
@@ -174,11 +175,6 @@ def record_file(team: Team, command: c.RecordFile, now: datetime) -> Sequence[Fa
     agent = fields.pop("agent")
     state = agent if conversation.is_worked_on_by(agent) else conversation.state
     return (e.FileRecorded(state=state, **fields),)
-
-
-def log_conversation(team: Team, command: c.LogConversation, now: datetime) -> Sequence[Fact]:
-    check_text(command.entry)
-    return (e.ConversationLogged(entry=command.entry),)
 
 
 # The values have the types of the command's fields, which the fact shares; hence Any.

@@ -20,7 +20,7 @@ from muster.machines.access import tokens, users
 from muster.machines.approvals import decide as approvals
 from muster.machines.breaker import going_on
 from muster.machines.commands import Command
-from muster.machines.delegation import choices
+from muster.machines.delegation import choices, index
 from muster.machines.delegation import decide as delegation
 from muster.machines.events import Event, Fact
 from muster.machines.identity import decide as identity
@@ -185,7 +185,7 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.DenyPermission: delegation.deny_permission,
     c.RecordDialogue: delegation.record_dialogue,
     c.RecordFile: delegation.record_file,
-    c.LogConversation: delegation.log_conversation,
+    c.LogConversation: index.log_conversation,
     c.Delegate: delegation.delegate,
     c.HandOff: delegation.hand_off,
     c.RecordProgress: delegation.record_progress,
