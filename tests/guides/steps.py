@@ -123,6 +123,14 @@ GUIDES: Mapping[str, Guide] = {
             ),
         },
     ),
+    "docs/guides/access.md": Guide(
+        {
+            "muster user add Ada": Leave(
+                "the first line has a remark; tests/cli/act/test_users.py runs each"
+            )
+        },
+        server=False,
+    ),
     "docs/guides/service.md": Guide(
         {
             "muster up --detach": Leave("tests/cli/run/test_detaching.py runs it"),

@@ -12,7 +12,7 @@ For some seconds that is noticed and put right. What is gone later was taken awa
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from muster.errors import NoLead, Refused, Repeated
@@ -68,15 +68,18 @@ class AgentInbox:
         seat: SeatId,
         former: InboxFile | None = None,
         *,
+        leave: Callable[[], Awaitable[None]] | None = None,
         of_teammate: bool = False,
     ) -> None:
         """Nothing is read or written yet. `former` is the file that the agent had before.
 
-        `of_teammate` says that the file is of Claude Code.
+        `leave` ends the work on that file. `of_teammate` says that the file is of Claude Code.
         """
         self._file = file
         self._of_teammate = of_teammate
         self._former = former
+        self._leave = leave
+        self._closed = False
         self._store = store
         self._seat = seat
         self._lock = asyncio.Lock()
@@ -113,6 +116,8 @@ class AgentInbox:
         Returns after how many seconds to look again, while a message lies unread.
         """
         async with self._lock:
+            if self._closed:
+                return None
             await self._move()
             await self._deliver()
             try:
@@ -124,6 +129,14 @@ class AgentInbox:
                 return None  # whoever writes the next message says so
             await self._take_in(items)
             return await self._relay_unread(items)
+
+    async def close(self) -> None:
+        """Let the step that is under way end, and take no other.
+
+        One that is cut off may have written a message whose delivery is recorded later.
+        """
+        async with self._lock:
+            self._closed = True
 
     async def _deliver(self) -> None:
         self._file.is_waiting = False
@@ -247,6 +260,8 @@ class AgentInbox:
         former, self._former = self._former, None
         if former is None:
             return
+        if self._leave is not None:
+            await self._leave()
         posted = await self._ledger()
         until = self._file.monotonic() + FILE_RACE_SECONDS
         for each in posted.values():

@@ -10,6 +10,7 @@ Nothing is made or watched before somebody is there who lives on files.
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -135,10 +136,13 @@ class InboxFiles:
         desk, path = self._desks.get(agent.seat), native or self._own_path(agent, name)
         if desk is None or desk.file.path != path:
             former = self._left_behind(agent, name) if desk is None else desk.file
+            leave = None
             if desk is not None:  # the agent has another name now, and another file
-                self._following.pop(agent.seat).cancel()
-            file = InboxFile(self._dispatcher, self._clock, path, agent.seat)
-            desk = AgentInbox(file, self._store, agent.seat, former, of_teammate=native is not None)
+                leave = partial(_end, desk, self._following.pop(agent.seat))
+            file, of_teammate = self._file(path, agent.seat), native is not None
+            desk = AgentInbox(
+                file, self._store, agent.seat, former, leave=leave, of_teammate=of_teammate
+            )
             self._desks[agent.seat] = desk
             self._following[agent.seat] = self._start(desk)
         return desk
@@ -152,7 +156,10 @@ class InboxFiles:
         """The file from which a retired agent's messages are to be moved, after a crash."""
         if not agent.retired:
             return None
-        return InboxFile(self._dispatcher, self._clock, inbox_path(self._folder, name), agent.seat)
+        return self._file(inbox_path(self._folder, name), agent.seat)
+
+    def _file(self, path: Path, seat: SeatId) -> InboxFile:
+        return InboxFile(self._dispatcher, self._clock, path, seat)
 
     def _start(self, end: AgentInbox | HumanInbox) -> asyncio.Task[None]:
         assert self._watching is not None  # nobody comes here before `_follow`
@@ -187,6 +194,12 @@ class InboxFiles:
     def _note(self, commit: Commit) -> None:
         if any(event.type in _COMING for event in commit.events):
             self._came.set()
+
+
+async def _end(desk: AgentInbox, following: asyncio.Task[None]) -> None:
+    """End the work on a file that its agent no longer has, between two steps."""
+    await desk.close()
+    following.cancel()
 
 
 def _name_of_file(agent: Agent) -> str:
