@@ -238,8 +238,7 @@ def test_a_body_is_told_that_its_turn_was_taken_away_and_the_loop_goes_on(
         for turn in client.turns(scene.pm, join=[scene.reviews]):
             if turn.epoch > 1:
                 # its answer to the first message was never told, so that comes again
-                told_of = [(message.text, message.again) for message in turn.messages]
-                assert told_of == [("begin", True), ("go on", False)]
+                assert [message.text for message in turn.messages] == ["begin", "go on"]
                 break
             turn.on_lost(lambda _: told.set())
             operator.take_turn_away(scene.reviews)

@@ -125,11 +125,8 @@ GUIDES: Mapping[str, Guide] = {
     ),
     "docs/guides/access.md": Guide(
         {
-            "muster user add Ada": Leave(
-                "the first line has a remark; tests/cli/act/test_users.py runs each"
-            )
+            "muster user add Ada": Shell(prints={"muster user list": "member"}),
         },
-        server=False,
     ),
     "docs/guides/service.md": Guide(
         {
