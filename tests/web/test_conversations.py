@@ -26,8 +26,8 @@ elif agent == "docs-writer":
     # works until the test releases it, then draws a picture
     while not os.path.exists(os.environ["GATE"]):
         time.sleep(0.01)
-    picture = "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d4944"
-    picture += "4154789c6360f8cfc0000003010100c9fe92ef0000000049454e44ae426082"
+    picture = "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0000000c4944"
+    picture += "4154789c63f8cfc0000003010100c9fe92ef0000000049454e44ae426082"
     open("dot.png", "wb").write(bytes.fromhex(picture))
     if os.environ["MUSTER_MODE"] == "interactive":
         print("Drawn.\n[HANDOFF python-engineer] it needs a script, too")
