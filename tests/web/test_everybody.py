@@ -81,6 +81,7 @@ def test_axe_finds_nothing_in_any_view_and_any_dialog(browser: Browser, tmp_path
         for place, ready in VIEWS.items():
             page.goto(f"{muster.server.url}/{place}")
             expect(page.locator(ready).first).to_be_visible()
+            expect(page.locator("h1").first).to_be_attached()
             wrong += looked_at(page, place)
         for name, open_it in dialogs(page).items():
             page.goto(f"{muster.server.url}/{name.partition(' ')[0]}")
