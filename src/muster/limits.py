@@ -215,8 +215,8 @@ STREAMS_ALL_MAX: Final = 16_384
 """Open event streams of all tokens together."""
 
 BYTES_PER_MINUTE: Final = 64 * 1024 * 1024
-"""What an agent, a member or a viewer may send in a minute: the largest message every second, and
-too little to fill a disk while nobody looks."""
+"""Bytes that an agent, a member or a viewer may send in a minute: the largest message every second,
+and too little to fill a disk while nobody looks."""
 
 WRITES_PER_MINUTE: Final = 30_000
 """Requests a minute that may change something, of an agent or a member: more than any team needs,

@@ -288,7 +288,7 @@ def test_a_table_cannot_take_the_name_of_another_agent(home: Path) -> None:
 
 
 def test_an_agent_is_not_added_under_a_name_that_is_taken(team: Team) -> None:
-    """It was said to be started, and was nowhere."""
+    """The answer said that it was started, and it was nowhere."""
     joined = team.boss.post("/api/agents", {"name": "Rita"}, 201)
     with asker(team.server, joined["token"]["secret"]) as agent:
         agent.post("/api/agents/Rita/connect")

@@ -87,7 +87,7 @@ def test_a_body_may_be_longer_than_a_head(server: Server, connection: socket.soc
 
 
 async def _end_of(send: bytes) -> bytes:
-    """What a server says until it closes a connection on which this was sent."""
+    """The answer of a server until it closes a connection on which this was sent."""
     server = HttpServer(_never, lambda: None)
     with listen("127.0.0.1", 0) as listener:
         stop = asyncio.Event()

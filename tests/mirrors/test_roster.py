@@ -54,7 +54,7 @@ def test_the_settings_do_not_take_over_an_agent_by_the_name_that_it_had() -> Non
 
 
 def test_an_agent_whose_seat_belongs_to_a_retired_one_gets_another_seat() -> None:
-    """It got none at all, and the warning named a command that brought nobody back."""
+    """The table got no seat at all, and the warning named a command that brought nobody back."""
 
     async def scene() -> None:
         dispatcher = await a_dispatcher(MemoryStore(), ManualClock())

@@ -143,30 +143,15 @@ async def test_nothing_is_lost_if_connections_are_terminated_at_random() -> None
     assert not posts.doubtful
 
 
+@pytest.mark.parametrize("writers", [1, 3], ids=["alone", "in turn"])
 @in_loop
-async def test_commits_whose_answers_got_lost_are_found_in_the_log(tmp_path: Path) -> None:
+async def test_commits_whose_answers_got_lost_are_found_in_the_log(
+    tmp_path: Path, writers: int
+) -> None:
     cluster, name = shared_database()
     async with Proxy.opened(tmp_path, cluster.folder) as proxy:
         async with (
-            opened(Database(cluster.url(name, tmp_path)), 1) as stores,
-            posting(stores) as posts,
-        ):
-            for _ in range(6):
-                proxy.lost.clear()
-                proxy.loses_answers = True
-                await proxy.lost.wait()
-                proxy.heal()
-                await posts.more(10)
-        assert not posts.failed
-        assert not posts.doubtful
-
-
-@in_loop
-async def test_commits_in_turn_whose_answers_got_lost_are_found_in_the_log(tmp_path: Path) -> None:
-    cluster, name = shared_database()
-    async with Proxy.opened(tmp_path, cluster.folder) as proxy:
-        async with (
-            opened(Database(cluster.url(name, tmp_path)), 3) as stores,
+            opened(Database(cluster.url(name, tmp_path)), writers) as stores,
             posting(stores) as posts,
         ):
             for _ in range(6):

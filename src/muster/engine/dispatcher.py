@@ -74,7 +74,7 @@ class Begun:
     __slots__ = ("actor", "cause", "command", "decision", "key", "refused", "written")
 
     decision: CommandDecision
-    """It may change until `written` is answered, and so may `refused`."""
+    """The decision may change until `written` is answered, and so may `refused`."""
 
     refused: Refused | None
     written: asyncio.Future[None]

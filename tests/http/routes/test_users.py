@@ -34,7 +34,7 @@ OPEN_TO_MEMBERS = {
     "POST /api/workspaces/{workspace}/ask",
     "PUT /api/agents/{name}/run",
 }
-"""What a member may do beyond a viewer."""
+"""Routes that a member may call and a viewer may not."""
 
 VIEWERS = {
     "POST /api/markdown",
@@ -43,7 +43,7 @@ VIEWERS = {
     "POST /api/session/code",
     "POST /mcp",
 }
-"""What a viewer may send that is no GET: it changes nothing of the team."""
+"""Requests of a viewer that are no GET: they change nothing of the team."""
 
 
 @pytest.fixture(scope="module")

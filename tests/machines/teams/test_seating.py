@@ -34,7 +34,7 @@ def edits(scene: Scene, name: str, soul: str) -> None:
 
 
 def test_edits_of_an_agent_meet_though_each_machine_gave_it_another_seat() -> None:
-    """It was two agents: its edits never met, and one machine had a ghost of it."""
+    """One agent became two: its edits never met, and one machine had a ghost of it."""
     one, other = machine("Mira"), machine("Bob", "Mira")
     edits(one, "Mira", "of one")
     brings(one, other)
