@@ -11,7 +11,8 @@ from muster.engine.dispatcher import Dispatcher
 from muster.engine.tasks import background
 from muster.machines import commands as c
 from muster.machines.events import WarningLogged
-from muster.notify.notification import NotificationBatch, plain
+from muster.machines.vocabulary import NeedKind
+from muster.notify.notification import TOPICS, NotificationBatch, plain
 from muster.notify.notifier import LOOK_SECONDS, SETTLE_SECONDS, NeedNotifier, is_quiet
 from muster.notify.targets import DeliveryFailed
 from muster.notify.told import FILE, ToldNeeds
@@ -185,6 +186,10 @@ def test_without_targets_nothing_is_looked_at() -> None:
         assert stage.told == []
 
     run(play())
+
+
+def test_every_kind_of_need_belongs_to_a_topic() -> None:
+    assert set(TOPICS) == set(NeedKind)
 
 
 def test_words_of_agents_are_one_short_line() -> None:

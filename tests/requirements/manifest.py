@@ -807,6 +807,7 @@ LOG = (
                 "test_a_need_that_is_answered_at_once_is_not_told",
                 "test_a_target_that_fails_is_retried_said_once_and_holds_up_no_other",
                 "test_nobody_is_told_in_quiet_hours_and_all_is_told_at_their_end",
+                "test_every_kind_of_need_belongs_to_a_topic",
             ],
             "notify/test_targets.py": [
                 "test_a_webhook_receives_json_with_a_signature",
@@ -3752,6 +3753,8 @@ WORK = (
             ],
             "runtimes/test_plans.py": [
                 "test_the_to_do_list_of_claude_code_is_a_plan",
+                "test_the_task_list_of_claude_code_is_a_plan",
+                "test_tasks_that_were_made_before_are_known_once_they_are_listed",
                 "test_a_plan_of_an_agent_that_speaks_acp",
                 "test_a_plan_of_codex",
                 "test_a_plan_is_bounded_and_can_be_anything",

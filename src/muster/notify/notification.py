@@ -22,6 +22,7 @@ TOPICS: Final[Mapping[NeedKind, Topic]] = {
     NeedKind.UNANSWERED: "needs",
     NeedKind.STUCK: "needs",
     NeedKind.CONFLICT: "needs",
+    NeedKind.REVIEW: "needs",
     NeedKind.FAILING: "failed",
     NeedKind.FAILED: "failed",
     NeedKind.REQUEST: "failed",
