@@ -8,9 +8,6 @@ from muster.limits import PLAN_STEP_CHARS_MAX, PLAN_STEPS_MAX
 from muster.machines.vocabulary import PlanState, PlanStep
 from muster.runtimes.excerpts import excerpt
 
-CLAUDE_PLAN_TOOL: Final = "TodoWrite"
-"""The tool with which Claude Code keeps a plan: each call has all steps."""
-
 _STATES: Final = {
     "in_progress": PlanState.ACTIVE,
     "inProgress": PlanState.ACTIVE,

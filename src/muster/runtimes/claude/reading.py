@@ -45,8 +45,8 @@ from muster.runtimes.claude.spent import SpentSoFar
 from muster.runtimes.claude.usage import Counted, since
 from muster.runtimes.claude.wire import LIFECYCLE
 from muster.runtimes.claude.written import WrittenText
+from muster.runtimes.claude_plans import ClaudePlans
 from muster.runtimes.excerpts import compact, excerpt
-from muster.runtimes.plans import CLAUDE_PLAN_TOOL, plan_in
 from muster.runtimes.process.pipes import STDERR, OutputBudget
 from muster.runtimes.prompted.speech import Prose, spoken
 
@@ -89,6 +89,7 @@ class MessageReader:
         self._now = now
         self._printed: list[str] = []
         self._calls: dict[str, str] = {}
+        self._plans = ClaudePlans()
         self._names: dict[str, str] = {}  # of helpers, by the call that started them and by task
         self._helpers: set[str] = set()  # tasks of those who work
         self._finished: set[str] = set()  # those among them who have not said what came of it
@@ -130,8 +131,7 @@ class MessageReader:
                 return list(self._assistant(message))
             case UserMessage(content=list(blocks), parent_tool_use_id=parent):
                 results = [each for each in blocks if isinstance(each, ToolResultBlock)]
-                by = self.who(parent)
-                return [self._done(e.tool_use_id, e.content, bool(e.is_error), by) for e in results]
+                return [told for each in results for told in self._came(each, self.who(parent))]
             case ResultMessage():
                 return list(self._result(message))
             case SystemMessage():
@@ -189,8 +189,8 @@ class MessageReader:
     def _called(self, block: ToolUseBlock | ServerToolUseBlock, by: str) -> Iterator[SessionReport]:
         """A call of a tool. Helpers keep plans of their own, which nobody sees."""
         yield self._call(block, by)
-        if block.name == CLAUDE_PLAN_TOOL and not by:
-            yield plan_in(block.input.get("todos"), "content")
+        if not by and (told := self._plans.called(block.id, block.name, block.input)) is not None:
+            yield told
 
     def _call(self, block: ToolUseBlock | ServerToolUseBlock, by: str) -> SessionActivity:
         given = compact(block.input)
@@ -201,6 +201,13 @@ class MessageReader:
         return SessionActivity(
             kind=Activity.TOOL_CALL, name=block.name, text=excerpt(given), ref=block.id, by=by
         )
+
+    def _came(self, block: ToolResultBlock, by: str) -> Iterator[SessionReport]:
+        """The result of a call."""
+        call, failed = block.tool_use_id, bool(block.is_error)
+        yield self._done(call, block.content, failed, by)
+        if (told := self._plans.done(call, flat(block.content), failed=failed)) is not None:
+            yield told
 
     def _done(self, call: str, content: Content, failed: bool, by: str) -> SessionActivity:
         text = flat(content)

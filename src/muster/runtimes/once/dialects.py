@@ -10,9 +10,10 @@ from typing import Any, Final, cast
 
 from muster.engine.ports import Result, SessionReport, Spending
 from muster.machines.vocabulary import NOTHING_USED, Usage
+from muster.runtimes.claude_plans import ClaudePlans
 from muster.runtimes.codex.reading import CodexReader, camel_case, tokens_of
 from muster.runtimes.excerpts import compact
-from muster.runtimes.plans import CLAUDE_PLAN_TOOL, plan, plan_in
+from muster.runtimes.plans import plan
 from muster.runtimes.prompted.reader import WorkReader
 
 Json = dict[str, Any]  # an object, as the program has it
@@ -39,6 +40,11 @@ class Dialect(ABC):
 class ClaudeDialect(Dialect):
     """`claude -p --output-format stream-json --verbose`."""
 
+    def __init__(self, work: WorkReader) -> None:
+        """Follow the plan of one Claude Code."""
+        super().__init__(work)
+        self._plans = ClaudePlans()
+
     def read(self, kind: str, line: Json) -> Iterator[SessionReport]:
         """Messages of the model, results of tools, and the result of all."""
         if kind == "result":
@@ -62,13 +68,17 @@ class ClaudeDialect(Dialect):
             case "tool_use":
                 ref, name = _text(block, "id"), _text(block, "name")
                 yield from self._work.call(ref, name, compact(block.get("input")))
-                if name == CLAUDE_PLAN_TOOL:
-                    yield plan_in(_object(block, "input").get("todos"), "content")
+                told = self._plans.called(ref, name, _object(block, "input"))
+                if told is not None:
+                    yield told
             case "tool_result":
                 came = block.get("content")
                 text = came if isinstance(came, str) else compact(came)
                 ref = _text(block, "tool_use_id")
-                yield from self._work.done(ref, text, failed=bool(block.get("is_error")))
+                failed = bool(block.get("is_error"))
+                yield from self._work.done(ref, text, failed=failed)
+                if (told := self._plans.done(ref, _plain(block), failed=failed)) is not None:
+                    yield told
             case _:
                 pass
 
@@ -212,6 +222,12 @@ def _objects(line: Json, key: str) -> Iterator[Json]:
     if isinstance(value, list):
         every = cast("list[object]", value)
         yield from (cast("Json", each) for each in every if isinstance(each, dict))
+
+
+def _plain(result: Json) -> str:
+    """The text of a tool's result, which is a text or a list of blocks."""
+    blocks = "\n".join(_text(each, "text") for each in _objects(result, "content"))
+    return _text(result, "content") or blocks
 
 
 def _text(line: Json, key: str) -> str:
