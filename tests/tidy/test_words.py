@@ -13,6 +13,10 @@ HEADLESS = {"Who", "Whoever", "Whom", "What", "Somebody", "Nobody", "Anybody", "
 PRIVATE = re.compile(r"\b(?:the|a) seeds?\b(?:'s)?(?! of (?:the )?random)", re.IGNORECASE)
 """The name of the specification, which users do not have."""
 
+FOREIGN_PACKAGE = re.compile(
+    r"\b(?:install|--from|with)\s+(?:-\S+\s+)*['\"]?muster(?:\[|['\"]?\s*$)", re.MULTILINE
+)
+
 
 def documented(module: Module) -> Iterator[tuple[int, str]]:
     """The line and text of every docstring."""
@@ -43,11 +47,21 @@ def test_a_docstring_names_its_subject() -> None:
     assert not headless, "begin with the thing that the docstring is about"
 
 
-def test_the_specification_is_not_mentioned_where_users_read() -> None:
+def readable() -> dict[str, str]:
+    """What users and engineers read: the text of every module and document, by its path."""
     texts = {module.at(1): module.text for module in modules().values()}
-    texts |= {
+    return texts | {
         str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
         for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
     }
-    found = {where: hits[:3] for where, text in texts.items() if (hits := PRIVATE.findall(text))}
-    assert not found
+
+
+def test_the_specification_is_not_mentioned_where_users_read() -> None:
+    texts = readable().items()
+    assert not {where: hits[:3] for where, text in texts if (hits := PRIVATE.findall(text))}
+
+
+def test_an_installation_line_names_the_package_of_muster() -> None:
+    """`muster` on PyPI is somebody else's package."""
+    texts = readable().items()
+    assert not [where for where, text in texts if FOREIGN_PACKAGE.search(text)]

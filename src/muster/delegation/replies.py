@@ -108,7 +108,7 @@ def no_program(agent: str) -> str:
     """The answer where the settings name no program for an agent."""
     return (
         f"This is for {agent}, but nothing says which program runs it. Install Claude "
-        f"Code (pip install 'muster[claude]'), or write [agents.{agent}] or [delegation] with "
+        f"Code (pip install 'muster-agents[claude]'), or write [agents.{agent}] or [delegation] with "
         "command = [...] into muster.toml."
     )
 
