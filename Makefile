@@ -43,7 +43,7 @@ SYSTEMD_ANALYZE := /usr/bin/systemd-analyze
 INITDB := $(lastword /usr/lib/postgresql/bin/initdb $(sort $(wildcard /usr/lib/postgresql/*/bin/initdb)))
 
 .DEFAULT_GOAL := help
-.PHONY: help up agents frameworks claude-next claude-again test test-quick screenshots newcomer lint format types check bench bench-peers night dist changelog clean
+.PHONY: help up agents frameworks claude-next claude-again test test-quick screenshots newcomer lint format types docs check bench bench-peers night dist changelog clean
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' Makefile | expand -t 14
@@ -128,13 +128,16 @@ types: $(VENV)/.installed-test $(VENV)/.installed-lint $(VENV)/.installed-bench
 	$(BIN)/python -m basedpyright
 
 # One after the other: several of them install into one environment, or with one package manager.
-INSTALLED := $(VENV)/.installed-lint $(VENV)/.installed-test $(VENV)/.installed-bench $(BIOME)/.installed \
+INSTALLED := $(VENV)/.installed-lint $(VENV)/.installed-test $(VENV)/.installed-bench $(VENV)/.installed-docs $(BIOME)/.installed \
 	$(AGENTS)/.installed $(FRAMEWORKS)/.installed $(CHROMIUM) $(FIREFOX) $(INITDB) $(SYSTEMD_ANALYZE)
 .PHONY: installed
 installed:
 	@for each in $(INSTALLED); do $(MAKE) --no-print-directory --jobs=1 $$each || exit 1; done
 
-check: lint types test  ## lint, types and tests: what CI runs
+docs: $(VENV)/.installed-docs  ## build the documentation as a site in site/; a link to nowhere fails
+	$(BIN)/python -m release.site
+
+check: lint types docs test  ## lint, types, documentation and tests: what CI runs
 
 bench: $(VENV)/.installed-bench | $(CHROMIUM)  ## measure, against raw baselines in the same run
 	$(BIN)/python -m bench $(ARGS)
@@ -163,7 +166,7 @@ changelog: $(VENV)/.installed  ## move the fragments in changes/ into CHANGELOG.
 	$(BIN)/python -m release.changelog $$($(BIN)/python -c 'import muster.version as v; print(v.__version__)') $$(date +%F)
 
 clean:  ## remove what was made, but never a team's home
-	rm -rf $(VENV) dist .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf $(VENV) dist site .ruff_cache .pytest_cache .hypothesis .coverage
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # ── the environment ───────────────────────────────────────────────────────────────────────────────

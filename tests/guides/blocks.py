@@ -8,7 +8,7 @@ from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).parents[2]
 GUIDES = sorted((ROOT / "docs" / "guides").glob("*.md"))
-DOCUMENTS = ("README.md", *(str(each.relative_to(ROOT)) for each in GUIDES))
+DOCUMENTS = ("README.md", "docs/tutorial.md", *(str(each.relative_to(ROOT)) for each in GUIDES))
 
 
 class Block(NamedTuple):

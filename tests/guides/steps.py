@@ -90,6 +90,18 @@ GUIDES: Mapping[str, Guide] = {
         },
         given={"build-something.sh": REPORTS},
     ),
+    "docs/tutorial.md": Guide(
+        {
+            "muster init --from pair": Shell(until={"muster watch": "APPROVED"}),
+            "muster status\nmuster why": Shell(prints={"muster why": "alive"}),
+            "muster stop writer": Shell(prints={"muster status": "paused by human"}),
+            "muster start writer": Shell(),
+            "kill -9": Shell(prints={"muster status": "2 running"}),
+            "muster --home with-a-model": Shell(),
+            "muster down": Shell(),
+        },
+        server=False,
+    ),
     "docs/guides/agents.md": Guide(
         {
             "muster agent add builder": Shell(

@@ -3592,6 +3592,17 @@ APPROVALS = (
 
 DOCUMENTED = (
     Promise(
+        "The documentation is a site with every page, which loads nothing from elsewhere.",
+        {
+            "tidy/test_site.py": [
+                "test_the_navigation_of_the_site_has_every_document_once",
+                "test_a_link_of_a_page_to_a_document_of_the_root_stays_in_the_site",
+                "test_a_link_of_a_document_of_the_root_is_a_page_or_its_text",
+                "test_a_part_of_a_page_that_comes_from_elsewhere_is_found",
+            ],
+        },
+    ),
+    Promise(
         "A test runs every example of the README and the guides, or a table gives the reason.",
         {
             "guides/test_guides.py": [
