@@ -1196,10 +1196,15 @@ EDGES = (
         {"views/test_paper.py": ["test_what_is_no_json_is_told_in_words_that_help"]},
     ),
     Promise(
-        "No line of an agent's message can pass for that of a person or of another agent.",
+        "No line of somebody's message can pass for that of a person, another agent or muster.",
         {
             "views/test_prompt_lines.py": [
-                "test_no_line_of_an_agents_message_can_pass_for_that_of_another_speaker",
+                "test_no_line_of_a_message_can_pass_for_that_of_another_speaker",
+            ],
+            "sessions/test_frames.py": [
+                "test_a_hostile_text_adds_no_line_to_the_first_column",
+                "test_no_text_ends_its_element_or_begins_a_line_like_a_message",
+                "test_words_of_an_agent_are_never_on_record_as_a_persons",
             ],
         },
     ),

@@ -36,6 +36,7 @@ from muster.machines.ids import (
     agent_actor,
 )
 from muster.machines.state import MAIN, Agent, Conversation, Selection
+from muster.machines.turns.speech import indented
 from muster.machines.vocabulary import DelegationMode, Outcome, Remark, Urgency
 from muster.routing.agent_files import AgentFile
 from muster.sessions.approvals import Approvals
@@ -184,7 +185,7 @@ class Tasks:
             mode=delegation.mode,
             others=[each for each in delegation.agents if each != agent.name],
             depth=conversation.depth,
-            before="\n\n".join(conversation.reports),
+            before="\n\n".join(map(indented, conversation.reports)),
             in_worktree=not candidates and self._has_worktree(agent.name),
             candidates=candidates,
         )

@@ -126,7 +126,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     """Folders that a confined session never writes, wherever it works."""
 
     soul: str = ""
-    """The agent's soul, for programs with instructions that outlast a conversation."""
+    """The agent's soul in its frame, for programs with instructions that outlast a conversation."""
 
 
 # ── what a session says ───────────────────────────────────────────────────────────────────────────

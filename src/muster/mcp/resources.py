@@ -64,16 +64,18 @@ async def _channel(call: McpCall, name: str) -> ResourceText:
 
 async def _channel_transcript(call: McpCall, name: str) -> ResourceText:
     page = await call.ask(requests.messages(name, limit=MESSAGES, newest_first=True))
-    return _as_markdown((each.speaker, each.text) for each in page.messages[::-1])
+    return as_markdown((each.speaker, each.text) for each in page.messages[::-1])
 
 
 async def _agent_transcript(call: McpCall, name: str) -> ResourceText:
     page = await call.ask(requests.thread(name, limit=MESSAGES))
-    return _as_markdown((each.speaker_name, each.text) for each in page.messages)
+    return as_markdown((each.speaker_name, each.text) for each in page.messages)
 
 
-def _as_markdown(said: Iterable[tuple[str, str]]) -> ResourceText:
-    return ResourceText("\n\n".join(f"**{who}**: {text}" for who, text in said), MARKDOWN)
+def as_markdown(said: Iterable[tuple[str, str]]) -> ResourceText:
+    """Messages. Their further lines are indented: none of them can pass for another speaker's."""
+    lines = ((who, "\n    ".join(text.splitlines())) for who, text in said)
+    return ResourceText("\n\n".join(f"**{who}**: {text}" for who, text in lines), MARKDOWN)
 
 
 async def _conversation(call: McpCall, name: str) -> ResourceText:

@@ -27,6 +27,7 @@ from muster.machines.documents import HandedOver, Handover
 from muster.machines.ids import LEAD_SEAT, MUSTER, ChannelId, SeatId, SessionId
 from muster.machines.state import Agent, Status, Team, TurnState
 from muster.machines.turns.order import RING
+from muster.machines.turns.speech import FRAME, one_line
 from muster.machines.turns.table import held_turns, is_own
 from muster.machines.vocabulary import Awaits, RunMode, Taken
 from muster.sessions.images import images_of
@@ -308,7 +309,7 @@ class Prompter:
 def wishes_of(agent: Agent) -> str:
     """The wishes for a new agent, where its seat was prepared with a name or a role."""
     name = f"You are asked to take the name {agent.asked_name}. " if agent.asked_name else ""
-    return name + (f"Your role in the team: {agent.role}" if agent.role else "")
+    return name + (f"Your role in the team: {one_line(agent.role)}" if agent.role else "")
 
 
 def origin_of(agent: Agent) -> str:
@@ -341,7 +342,7 @@ def identity_line(team: Team, agent: Agent) -> str:
     """The first line of a session's first prompt."""
     return (
         f"You are {agent.id}, in seat {agent.seat} of a team that works for {team.human}. "
-        "muster runs this session and reads what you print."
+        f"muster runs this session and reads what you print. {FRAME}"
     )
 
 
@@ -389,7 +390,8 @@ def _choice(found: Next) -> Iterator[str]:
     )
     yield "The members are:"
     for each in found.candidates:
-        yield f"- {each.name}: {each.description}" if each.description else f"- {each.name}"
+        about = one_line(each.description)
+        yield f"- {each.name}: {about}" if about else f"- {each.name}"
     if found.messages:
         yield "New messages:"
 

@@ -31,6 +31,7 @@ from muster.machines.events import Event
 from muster.machines.ids import LEAD_SEAT, MUSTER, ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.run_control.live import sessions_of
 from muster.machines.state import Agent, Phase, Team
+from muster.machines.turns.speech import framed_soul
 from muster.machines.turns.table import held_turns
 from muster.machines.vocabulary import Outcome, Urgency
 from muster.sessions.approvals import Approvals
@@ -310,7 +311,7 @@ class Sessions:
             worktree=None if worktree is None else worktree.root,
             cwd=None if worktree is None else worktree.cwd,
             guarded=around.guarded,
-            soul=agent.soul,
+            soul=framed_soul(agent.id, agent.soul),
         )
         return SessionSetup(runtime, launch, intake, opening.deliveries)
 

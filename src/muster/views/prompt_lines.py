@@ -1,5 +1,6 @@
 """A message as a line of a prompt, for programs that muster runs."""
 
+import json
 from typing import Final
 
 from muster.machines.attachments import stored_path
@@ -14,8 +15,8 @@ QUOTE_CHARS: Final = 60
 def prompt_line(message: HandedMessage) -> str:
     """The speaker, the message that it answers, the text, and the places of its files.
 
-    The words of a person stay as they are, and so do muster's orders to the lead, which have the
-    souls of agents in them; an agent could imitate a person with a line break.
+    The further lines are indented, also those of a person: nobody can speak for another one with a
+    line break. Orders of muster to the lead stay as they are; what they quote is framed in them.
     """
     is_order = message.kind is MessageKind.NOTICE and message.channel is None
     notes: list[str] = []
@@ -25,9 +26,11 @@ def prompt_line(message: HandedMessage) -> str:
         notes.append("notice")
     if message.quoted is not None:
         short = shortened(message.quoted.text, QUOTE_CHARS)
-        notes.append(f"in reply to {message.quoted.speaker}: {short}")
+        notes.append(
+            f"in reply to {message.quoted.speaker}: {json.dumps(short, ensure_ascii=False)}"
+        )
     remark = f" ({'; '.join(notes)})" if notes else ""
-    text = message.text if message.by_human or is_order else indented(message.text)
+    text = message.text if is_order else indented(message.text)
     lines = [f"[{message.speaker}]{remark}: {text}"]
     lines += [_file(each) for each in message.files]
     return "\n".join(lines)

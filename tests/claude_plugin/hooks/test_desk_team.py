@@ -25,6 +25,7 @@ from muster.machines.commands import (
 )
 from muster.machines.ids import LEAD_SEAT, MUSTER, SeatId, person
 from muster.machines.vocabulary import (
+from muster.machines.turns.speech import framed_soul
     Authority,
     DelegationMode,
     Role,
@@ -312,7 +313,7 @@ def test_a_seat_is_told_its_soul_when_it_may_have_forgotten_it(tmp_path: Path) -
             ada, ben = await team.run("Ada", ADA, "I count."), await team.run("Ben", BEN)
             for source in ("resume", "compact"):
                 told = await ada.told("SessionStart", source=source)
-                assert told == "You are Ada. This is your soul, as you wrote it:\n\nI count."
+                assert told == framed_soul("Ada", "I count.")
                 assert await ben.told("SessionStart", source=source) == ""
             assert await ada.told("SessionStart", source="startup") == ""
 
@@ -329,7 +330,7 @@ def test_a_person_who_sits_for_the_lead_is_told_its_soul(tmp_path: Path) -> None
             paper_of_lead = paper(LEAD_SEAT, "Grace", "I lead.")
             await team.muster.dispatcher.send(ImportTeam(documents=(paper_of_lead,)), actor=HUMAN)
             told = await claude.told("SessionStart", source="startup")
-            assert told == "You are Grace. This is your soul, as you wrote it:\n\nI lead."
+            assert told == framed_soul("Grace", "I lead.")
             await team.open()
             both = await claude.told("SessionStart", source="compact")
             assert both.startswith(told)

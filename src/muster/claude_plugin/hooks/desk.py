@@ -41,6 +41,7 @@ from muster.machines.commands import LogWarning
 from muster.machines.ids import LEAD_SEAT, MUSTER, name_key
 from muster.machines.run_control.gate import stopped_by_a_person
 from muster.machines.state import Agent, Team
+from muster.machines.turns.speech import framed_soul
 from muster.machines.turns.table import active_turns
 from muster.permissions.judge import Verdict, calling_states, judge_states
 from muster.permissions.policy import Policy
@@ -413,9 +414,7 @@ class HookDesk:
             agent = None if team is None else team.agents.get(LEAD_SEAT)
         elif source not in ("resume", "compact"):
             return ""  # its prompt has the soul
-        if agent is None or not agent.soul:
-            return ""
-        return f"You are {agent.id}. This is your soul, as you wrote it:\n\n{agent.soul}"
+        return "" if agent is None else framed_soul(agent.id, agent.soul)
 
     async def _team(self) -> Team | None:
         if self._muster is not None:

@@ -168,10 +168,11 @@ def _print(told: Next) -> None:
             click.echo(f"{_shown(each.name)}\t{_shown(' '.join(each.description.split()))}")
         click.echo()
     for message in told.messages:
-        click.echo(_line(message))
+        click.echo(message_line(message))
 
 
-def _line(message: MessageView) -> str:
+def message_line(message: MessageView) -> str:
+    """A message, its further lines indented."""
     first, *rest = message.text.splitlines() or [""]
     return "\n    ".join([f"{_shown(message.speaker)}: {_shown(first)}", *map(_shown, rest)])
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from muster.delegation.assignments import shortened
 from muster.machines.state import MAIN, QUEUE, Delegation
+from muster.machines.turns.speech import indented, one_line
 from muster.machines.vocabulary import DelegationMode
 from muster.routing.agent_files import AgentFile
 from muster.routing.router import Decision
@@ -56,14 +57,15 @@ def _whose(decision: Decision, delegation: Delegation) -> str:
             "and delegate it there; answer it yourself if none fits and MAIN may. The closest:"
         )
     if decision.agent != MAIN:
-        return f"This request is for {decision.agent} ({decision.reason}): delegate it there."
+        why = one_line(decision.reason)
+        return f"This request is for {decision.agent} ({why}): delegate it there."
     if decision.rule == "no-match":
         return (
             f"No agent matches this request by its words ({_agents(delegation)}). If it needs what "
             "MAIN may not do, delegate it to the agent whose description fits, or say which agent "
             f"should be created for it.{' The closest:' if decision.candidates else ''}"
         )
-    return f"This request is yours to answer ({decision.reason})."
+    return f"This request is yours to answer ({one_line(decision.reason)})."
 
 
 def _candidates(decision: Decision, agents: Mapping[str, AgentFile]) -> Sequence[str]:
@@ -77,7 +79,7 @@ def _candidates(decision: Decision, agents: Mapping[str, AgentFile]) -> Sequence
 def queued(view: ConversationView, done: Path) -> str:
     """The instructions for an input in response mode, where there is no MAIN."""
     if view.outcome is not None:
-        told = f"It was answered at once: {view.answer}"
+        told = f"It was answered at once: {indented(view.answer)}"
     else:
         agent = view.route.agent if view.route is not None else "an agent"
         told = (

@@ -64,6 +64,7 @@ from muster.machines.run_control.modes import (
 )
 from muster.machines.state import Agent, Phase, Session, Status, Team
 from muster.machines.turns.messages import message_to_lead
+from muster.machines.turns.speech import indented
 from muster.machines.vocabulary import (
     NOTHING_USED,
     RUNAWAY,
@@ -93,7 +94,7 @@ def set_desired(team: Team, command: c.SetDesired, now: datetime) -> Iterator[Fa
     if command.desired is not run.desired or again or _is_own_pause(agent, command):
         yield from _wish(team, agent, command.desired, command, now)
         if agent.authority is Authority.LEAD and not _is_wake(agent, command):
-            yield message_to_lead(team, _start_or_stop_message(agent, command))
+            yield message_to_lead(team, start_or_stop_message(agent, command))
     if _is_wake(agent, command) and not is_being_woken(agent, now):
         yield from _wake_by_lead(team, agent, command, now)
     if command.desired is PAUSE:
@@ -143,10 +144,10 @@ def _wake_by_lead(team: Team, agent: Agent, command: c.SetDesired, now: datetime
         yield message_to_lead(team, message)
 
 
-def _start_or_stop_message(agent: Agent, command: c.SetDesired) -> str:
+def start_or_stop_message(agent: Agent, command: c.SetDesired) -> str:
     """The message that asks the lead to start or stop an agent that it runs."""
     word = "STOP" if command.desired is PAUSE else "START"
-    lines = [f"[{word} AGENT: {agent.id}]" + (f" {command.note}" if command.note else "")]
+    lines = [f"[{word} AGENT: {agent.id}]" + (f" {indented(command.note)}" if command.note else "")]
     return "\n".join((*lines, *_mode_lines(command)))
 
 

@@ -180,9 +180,8 @@ class AgentInbox:
         """Have the lead hand a message on, once; say whether it can."""
         fact = event.fact
         assert isinstance(fact, UserMessage)
-        text = indented(fact.text) if fact.speaker_type == "agent" else fact.text
         routed = SendMessage(
-            text=ROUTE.format(name=self._agent.id, text=text),
+            text=ROUTE.format(name=self._agent.id, text=indented(fact.text)),
             speaker_name=fact.speaker_name,
         )
         key = f"inboxes-{event.seq}"

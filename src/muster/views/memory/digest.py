@@ -18,6 +18,7 @@ from muster import limits
 from muster.machines.events import AgentActivity
 from muster.machines.ids import LEAD_SEAT
 from muster.machines.state import Agent, Team
+from muster.machines.turns.speech import one_line
 from muster.machines.vocabulary import Activity, Authority
 from muster.store.base import EventStore, LogFilter
 from muster.store.codec import decode
@@ -116,14 +117,19 @@ def _digest(
         messages=len(said),
         first=_clip(as_line(first, human)),
         last=_clip(as_line(last, human)) if last is not first else "",
-        decisions=tuple(_clip(each) for each in _newest(marked)),
-        files=tuple(_clip(each) for each in _newest([*made, *attached])),
+        decisions=tuple(clipped_line(each) for each in _newest(marked)),
+        files=tuple(clipped_line(each) for each in _newest([*made, *attached])),
     )
 
 
 def _newest(found: Iterator[str] | Sequence[str]) -> Sequence[str]:
     """The newest different ones, as many as a digest has room for."""
     return list(dict.fromkeys(reversed(list(found))))[: limits.DIGEST_ITEMS_MAX][::-1]
+
+
+def clipped_line(text: str) -> str:
+    """A decision or a path, on one line."""
+    return _clip(one_line(text))
 
 
 def _clip(text: str) -> str:

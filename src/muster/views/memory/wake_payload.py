@@ -20,7 +20,7 @@ from muster.views.access import ShowEvent, show_all
 from muster.views.answers.messages import EarlierSession, WakePayload
 from muster.views.memory.digest import Digest, digest_of
 from muster.views.memory.transcripts import Transcript, fit, last_life
-from muster.views.memory.xml_text import xml_attributes, xml_text
+from muster.views.memory.xml_text import xml_attributes, xml_text, xml_words
 
 _TRANSCRIPT: Final = (Handover.ALL, Handover.LAST)
 _DIGEST: Final = (Handover.ALL, Handover.DIGEST)
@@ -130,7 +130,7 @@ def as_xml(payload: WakePayload) -> str:
     noted = "".join(f"<note>{xml_text(indented(text))}</note>\n" for text in payload.notes)
     notes = f"<notes>\n{noted}</notes>\n" if noted else ""
     return (
-        f"<agent {attributes}>\n<soul>\n{xml_text(payload.soul)}\n</soul>\n"
+        f"<agent {attributes}>\n<soul>\n{xml_words(payload.soul)}\n</soul>\n"
         f"{notes}{_earlier(payload)}"
         f"<transcript>\n{xml_text(payload.transcript)}\n</transcript>\n</agent>"
     )

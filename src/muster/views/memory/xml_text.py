@@ -2,8 +2,10 @@
 
 XML cannot hold most control characters, so they are shown as their symbols (ESC as U+241B). Text is
 escaped with entities; text that consists mostly of markup goes into CDATA sections where that is
-shorter. So no text needs more than 3.3 times its own size: the worst case mixes `&` (five bytes as
-an entity, one in CDATA) with `]]>` (six bytes as entities, fifteen in CDATA).
+shorter. A line of a soul that begins with a speaker in brackets would look like a message, so that
+bracket is escaped, too. So no text needs more than 3.3 times its own size: the worst case mixes `&`
+(five bytes as an entity, one in CDATA) with `]]>` (six bytes as entities, fifteen in CDATA), or
+with lines such as `[a]` (eight bytes for four, twenty in CDATA).
 """
 
 import re
@@ -18,15 +20,31 @@ _REPLACEMENT: Final = "\ufffd"
 _ENTITIES_MAX: Final = 2
 """From this factor of growth on, CDATA may be shorter."""
 
+_BRACKET: Final = "\0"
+_SPEAKER: Final = re.compile(
+    r"(?:^|(?<=[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]))([ \t]*)\[(?=[^\[\]&<>\n\r]+\])"
+)
+"""The beginning of a line that could pass for a message's."""
+
 
 def xml_text(text: str) -> str:
     """Text as the content of an element."""
-    plain = valid(text)
+    return _content(valid(text))
+
+
+def xml_words(text: str) -> str:
+    """Words of one agent as the content of an element: no line of them looks like a message."""
+    # `valid` leaves no NUL in a text, so a NUL can stand for the bracket until all is escaped.
+    return _content(_SPEAKER.sub(rf"\1{_BRACKET}", valid(text)))
+
+
+def _content(plain: str) -> str:
     escaped = escape(plain, {"\r": "&#13;"})  # a parser would turn it into a line feed
+    escaped = escaped.replace(_BRACKET, "&#91;")
     if len(escaped) <= _ENTITIES_MAX * len(plain):
         return escaped
     sections = "<![CDATA[" + plain.replace("]]>", "]]]]><![CDATA[>") + "]]>"
-    return min(escaped, sections, key=len)
+    return min(escaped, sections.replace(_BRACKET, "]]>&#91;<![CDATA["), key=len)
 
 
 def xml_attributes(attributes: tuple[tuple[str, str], ...]) -> str:
