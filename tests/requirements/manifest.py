@@ -3105,6 +3105,10 @@ PERMISSIONS = (
                 "test_no_hostile_line_changes_a_file_outside_the_allowed_places",
                 "test_no_random_line_changes_a_file_outside_the_allowed_places",
             ],
+            "confine/test_git.py": [
+                "test_git_shows_a_change_and_runs_no_program_that_the_repository_names",
+                "test_settings_of_the_user_stay",
+            ],
             "confine/test_launchers.py": [
                 "test_a_policy_can_ignore_changes_of_modes_owners_and_times",
                 "test_a_confined_command_changes_nothing_elsewhere",

@@ -22,7 +22,7 @@ sub call {
 my $path = shift @ARGV;
 open(my $file, '<', $path) or fail("the plan cannot be read: $!");
 my (%number, @allow, @device, %filter);
-<$file> =~ /^muster-confine 4 / or fail('the plan cannot be read');
+<$file> =~ /^muster-confine 5 / or fail('the plan cannot be read');
 while (<$file>) {
     chomp;
     my ($word, @rest) = split / /;

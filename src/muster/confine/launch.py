@@ -59,7 +59,7 @@ class LaunchPlan:
         self.variables: list[tuple[bytes, bytes]] = []
         self.filters: dict[str, bytes] = {}
         first, *steps = text.splitlines() or [""]
-        if not first.startswith("muster-confine 4 "):
+        if not first.startswith("muster-confine 5 "):
             raise ValueError("it is not a plan")
         for line in steps:
             word, *rest = line.split(" ")

@@ -15,7 +15,7 @@ from muster.confine import kernel
 from muster.confine.kernel import Support
 from muster.confine.policy import ConfineError, ConfinePolicy
 
-VERSION = 4
+VERSION = 5
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/stdout", "/dev/stderr")
 """Devices that every command may write."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from muster.confine import kernel
-from muster.confine.git_trust import git_variables
+from muster.confine.git_trust import git_variables, install_git
 from muster.confine.launching import launcher, quoted
 from muster.confine.plan import head, plan_of
 from muster.confine.policy import ConfinePolicy
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 FOLDER = ".muster/confine"
 PLAN = "main.plan"
 SCRATCH = "scratch"
+PROGRAMS = "bin"
 
 OUTPUTS_MAX = 3
 """The newest conversations whose outputs a line may write: parallel inputs are few."""
@@ -50,7 +51,8 @@ class LineConfinement:
     ) -> str:
         """The line that runs a line confined."""
         outputs = newest_outputs(self._root)
-        inner = ["bash", "-c", line]
+        programs = quoted(f"{self._root}/{FOLDER}/{PROGRAMS}")
+        inner = ["bash", "-c", f"PATH={programs}:$PATH; {line}"]
         if self._bubblewrap:
             command = self._in_bubblewrap([*outputs, *_created(files)], network, inner)
         else:
@@ -110,6 +112,7 @@ def _policy(root: str, write: tuple[str, ...] = (), *, network: bool = False) ->
 
 def _make(root: str, path: str, support: kernel.Support) -> tuple[str, str]:
     os.makedirs(f"{root}/{FOLDER}/{SCRATCH}", exist_ok=True)  # noqa: PTH103
+    install_git(f"{root}/{FOLDER}/{PROGRAMS}")
     if support.way == "landlock":
         text = plan_of(_policy(root), support)
     elif support.way == _BUBBLEWRAP:

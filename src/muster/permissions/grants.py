@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _REACHING = named(
     """curl wget gh dig host nslookup whois docker docker-compose podman kubectl helm npm pnpm yarn
-    pip pip3 brew apt conda muster systemctl journalctl loginctl hostnamectl timedatectl
+    pip pip3 brew apt aws conda muster systemctl journalctl loginctl hostnamectl timedatectl
     resolvectl"""
 )
 """Programs that open connections, if only to a daemon of this machine."""

@@ -39,7 +39,9 @@ NOT_LOOKING = {
         tmux script ssh su sudo doas pkexec runuser chroot unshare nsenter parallel at batch
         crond watchman entr direnv source . pytest tox nox jest vitest mocha rspec phpunit
         jupyter psql mysql sqlite3 mongosh redis-cli ansible ansible-playbook flask django-admin
-        uvicorn gunicorn streamlit busybox dc m4 ldd bind complete enable mapfile readarray""",
+        ruff black flake8 pylint mypy pyright eslint prettier biome stylelint shellcheck
+        playwright cypress uvicorn gunicorn streamlit busybox dc m4
+        ldd bind complete enable mapfile readarray""",
     "compile": """gcc g++ cc c++ clang clang++ rustc javac kotlinc tsc swiftc ghc ld as nasm go
         gofmt ocamlc ocamlopt fpc gfortran nvcc esbuild swc babel protoc""",
     "build": """make gmake cmake ninja meson bazel buck gradle gradlew mvn ant sbt rake just
@@ -70,7 +72,10 @@ _NO_VERSION = named(
 """Programs that may read standard input, or act, when they are asked for their version."""
 _OWN_VERSION = {
     "-V": "python pypy pip cargo rustc ssh tmux",
-    "-v": "node npm npx pnpm yarn ruby php perl gcc clang",
+    "-v": "node npm npx pnpm yarn ruby php perl gcc clang mvn tsc",
+    "--info": "dotnet",
+    "--list-sdks": "dotnet",
+    "--list-runtimes": "dotnet",
     "-version": "java javac",
     "version": "go docker kubectl helm terraform",
 }
@@ -82,8 +87,10 @@ SUBCOMMANDS = {
     "brew": "list info search",
     "conda": "list info",
     "crontab": "-l",
-    "docker": "ps images logs inspect info history port top version stats",
+    "docker": "ps images logs inspect info history port top version stats diff",
     "docker-compose": "ps logs images top",
+    "gem": "list",
+    "go": "env",
     "dpkg": "-l -L -s -S --list --status --listfiles --search",
     "helm": "list ls status history version search show get",
     "kubectl": "get describe logs cluster-info api-resources top version explain",
@@ -91,31 +98,36 @@ SUBCOMMANDS = {
         "status needs log logs search why agents soul transcript diagram doctor permit route costs"
         " --help --version"
     ),
-    "npm": "ls list view info outdated root prefix why explain",
+    "npm": "ls list view info outdated root prefix why explain search",
     "pip": "list show freeze check",
     "pip3": "list show freeze check",
     "pnpm": "ls list outdated why",
-    "podman": "ps images logs inspect info history port top version stats",
+    "podman": "ps images logs inspect info history port top version stats diff",
     "rpm": "-q -qa -qi -ql -qf",
     "systemctl": "status show list-units list-timers is-active is-enabled is-failed cat",
-    "yarn": "list info why",
+    "yarn": "list info why outdated",
 }
 """Subcommands that only look, of programs that otherwise do not."""
 
-_CONTAINERS = """compose:ps compose:logs compose:ls compose:images compose:top container:ls
-    container:list container:logs container:inspect container:top image:ls image:list
+_CONTAINERS = """compose:config compose:ps compose:logs compose:ls compose:images compose:top
+    container:ls container:list container:logs container:inspect container:top image:ls image:list
     image:inspect network:ls network:list network:inspect volume:ls volume:list volume:inspect
     system:df system:info context:ls"""
 
 PAIRS = {
+    "aws": "sts:get-caller-identity s3:ls",
     "docker": _CONTAINERS,
     "podman": _CONTAINERS,
     "gh": """pr:view pr:list pr:diff pr:status pr:checks issue:view issue:list issue:status
-        repo:view repo:list run:view run:list release:view release:list label:list workflow:list
-        workflow:view auth:status search:code search:issues search:prs search:repos
+        repo:view repo:list run:view run:list run:watch release:view release:list label:list
+        workflow:list workflow:view auth:status search:code search:issues search:prs search:repos
         search:commits gist:list gist:view""",
-    "kubectl": "config:current-context config:get-contexts config:get-clusters",
+    "kubectl": """config:current-context config:get-contexts config:get-clusters config:view
+        rollout:status rollout:history auth:can-i auth:whoami""",
     "npm": "config:get config:list config:ls pkg:get",
+    "pip": "index:versions config:list",
+    "pip3": "index:versions config:list",
+    "rustup": "toolchain:list target:list component:list",
 }
 """The same for programs whose subcommands have subcommands."""
 
@@ -131,8 +143,10 @@ OWN_OPTIONS = {
     "kubectl": "-o -c -l --output --container --context --sort-by --watch --previous --client",
     "gh": "-q -s -L -l -B -H --jq --log --log-failed --repo --search --base --head --assignee",
     "helm": "-o --output --max --filter",
-    "docker": "--filter",
-    "podman": "--filter",
+    "aws": "--recursive --human-readable --summarize --region --profile --query --output",
+    "docker": "--filter --services --images --volumes --profiles",
+    "podman": "--filter --services --images --volumes --profiles",
+    "systemctl": "--failed --state",
 }
 """More options of single programs; a letter of these takes the rest of its word as a value."""
 
@@ -140,6 +154,9 @@ SYSTEM_FOLDERS = frozenset(
     ("/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin")
 )
 """Trusted folders: a program given with its path is looked up by name only if it is in one."""
+
+BY_NAME = frozenset(("git",))
+"""Programs of which a confined line has its own, which only their name finds."""
 
 HARMLESS_VARIABLES = named(
     """LANG LANGUAGE TZ COLUMNS LINES TERM NO_COLOR CLICOLOR CLICOLOR_FORCE FORCE_COLOR COLORTERM

@@ -52,6 +52,8 @@ _LISTING = frozenset(
 )
 """Options that make `git branch` and `git tag` list, whatever names follow."""
 
+_SUBMODULES = {"--submodule": ("", "short", "log"), "--ignore-submodules": ("", "all", "dirty")}
+
 _REFS = frozenset(("HEAD", "main", "master", "develop", "dev", "trunk", "stash"))
 
 
@@ -91,12 +93,21 @@ def _require_git_folder(word: ShellWord) -> None:
 def _action(scene: Scene, verb: str, args: list[ShellWord]) -> str:
     if verb in OPTIONS:
         operands = vet(scene, args, OPTIONS[verb])
+        _require_own_repository(args)
         if verb == "ls-remote" and any("::" in word.text or not word.known for word in args):
             raise NotUnderstood("a URL can name a program")
         return _looks(verb, operands)
     if verb in _LISTS:
         return "information" if _lists(scene, verb, args) else "change"
     return "change" if verb in _CHANGING else "run"
+
+
+def _require_own_repository(args: list[ShellWord]) -> None:
+    """Refuse options by which another git runs in each submodule, by the settings there."""
+    for word in args:
+        name, _, value = word.text.partition("=")
+        if name in _SUBMODULES and value not in _SUBMODULES[name]:
+            raise NotUnderstood(f"{word.text} can make it run other programs", "option")
 
 
 def _looks(verb: str, operands: list[ShellWord]) -> str:

@@ -9,9 +9,11 @@ from muster.permissions.shell.words import NotUnderstood, ShellWord
 
 _GH_API = Options(
     "i",
-    "qtHX",
-    "jq= template= include paginate slurp silent header= method= hostname= cache= verbose",
+    "qtHXf",
+    """jq= template= include paginate slurp silent header= method= hostname= cache= verbose
+    raw-field=""",
 )
+_NPM_AUDIT = Options("", "", "json omit include audit-level production")
 _CERTIFICATE = catalogue.named(
     """-noout -text -subject -issuer -dates -enddate -startdate -serial -fingerprint -sha256 -sha1
     -purpose -email -ext -checkend -pubkey -in -inform -nameopt -modulus -hash -ocsp_uri -alias"""
@@ -53,15 +55,26 @@ def by_subcommand(scene: Scene, name: str, args: list[ShellWord]) -> None:
 
 
 def gh(scene: Scene, name: str, args: list[ShellWord]) -> None:
-    """`gh`; `gh api` only with GET, which it uses unless fields are given."""
+    """`gh`; `gh api` only with GET, which it uses unless fields are given without a method."""
     if not (args and args[0].plain and args[0].text == "api"):
         by_subcommand(scene, name, args)
         return
     found = read(scene, args[1:], _GH_API)
     methods = found.values("X", "method")
     gets = all(word.plain and word.text.upper() in ("GET", "HEAD") for word in methods)
+    gets = gets and (bool(methods) or not found.has("f", "raw-field"))
     known = all(word.lead not in ("", "graphql") for word in found.operands)
     scene.execute("information" if gets and known else "change", name, "api")
+
+
+def npm(scene: Scene, name: str, args: list[ShellWord]) -> None:
+    """`npm`; `npm audit` without `fix`, and `npm run` alone, which lists the scripts."""
+    first = args[0].text if args and args[0].plain else ""
+    audits = first == "audit" and not vet(scene, args[1:], _NPM_AUDIT)
+    if audits or (first == "run" and len(args) == 1):
+        scene.execute("information", name, first)
+    else:
+        by_subcommand(scene, name, args)
 
 
 def ip(scene: Scene, name: str, args: list[ShellWord]) -> None:
@@ -90,5 +103,6 @@ HANDLERS = {
     **dict.fromkeys((*catalogue.SUBCOMMANDS, *catalogue.PAIRS), by_subcommand),
     "gh": gh,
     "ip": ip,
+    "npm": npm,
     "openssl": openssl,
 }

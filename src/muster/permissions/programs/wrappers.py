@@ -204,7 +204,7 @@ def shell(scene: Scene, name: str, args: list[ShellWord]) -> None:
     if not text.known:
         raise unknown_value(text)
     for word in found.operands[1:]:
-        scene.texts.append(word.text)
+        scene.texts.append(("", [word.text]))
     scene.shell(text.text)
 
 

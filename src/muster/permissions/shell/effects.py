@@ -61,7 +61,8 @@ class Scene:
         """Variables to which something else than a number is assigned."""
         self.numbers: set[str] = set()
         """Variables to which numbers are assigned."""
-        self.texts: list[str] = []
+        self.texts: list[tuple[str, list[str]]] = []
+        """Programs with their arguments; texts that are no argument come with no program."""
         self._looped = False
         self._depth = 0
 
@@ -120,8 +121,8 @@ class Scene:
 
     def run(self, words: list[ShellWord]) -> None:
         """Analyse one program with its arguments."""
-        self.texts += [word.text for word in words]
         name = self._program(words[0])
+        self.texts.append((name or "", [word.text for word in words[1:]]))
         if name is None:
             return
         depth = self._depth
@@ -145,6 +146,8 @@ class Scene:
         if slash and folder not in catalogue.SYSTEM_FOLDERS:
             self.execute("run", word.text)
             return None
+        if slash and name in catalogue.BY_NAME:
+            self.doubt("option", f"{word.text}: write {name} without its folder")
         return name
 
     def _dispatch(self, name: str, args: list[ShellWord]) -> None:
@@ -173,6 +176,8 @@ class Scene:
 
     def assign(self, name: str, value: ShellWord | None) -> None:
         """Record an assignment to a variable of the shell."""
+        if value is not None:
+            self.texts.append(("", [value.text]))
         if value is None or not is_number(value):
             self.tainted.add(name)
             if name in catalogue.INTEGER_VARIABLES:  # assigning evaluates arithmetic
@@ -213,8 +218,8 @@ class Scene:
 
     def _redirect(self, redirect: Redirect) -> None:
         op, target = redirect.op, redirect.target
-        if redirect.body is not None:
-            self.texts.append(redirect.body.text)
+        if redirect.body is not None or op == "<<<":
+            self.texts.append(("", [(redirect.body or target).text]))
         if op in ("<", "<<", "<<-", "<<<"):
             if op == "<" and target.lead.startswith("/dev/") and target.text != "/dev/null":
                 self.doubt("redirect-device", f"{target.raw} is a device")
