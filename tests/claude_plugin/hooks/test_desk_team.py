@@ -24,8 +24,8 @@ from muster.machines.commands import (
     SendMessage,
 )
 from muster.machines.ids import LEAD_SEAT, MUSTER, SeatId, person
-from muster.machines.vocabulary import (
 from muster.machines.turns.speech import framed_soul
+from muster.machines.vocabulary import (
     Authority,
     DelegationMode,
     Role,
