@@ -821,6 +821,8 @@ LOG = (
         {
             "http/routes/test_metrics.py": [
                 "test_metrics_count_agents_turns_costs_and_commits",
+                "test_an_agent_that_reports_its_cost_alone_is_counted",
+                "test_the_dashboard_for_grafana_asks_for_metrics_that_exist",
                 "test_a_server_whose_log_cannot_be_written_is_not_ready_and_says_so",
             ],
             "engine/test_watchdog.py": ["test_the_lag_of_the_loop_is_counted"],

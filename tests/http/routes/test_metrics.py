@@ -1,5 +1,7 @@
 """Metrics, health and readiness over HTTP."""
 
+import json
+import re
 from collections.abc import Generator
 from pathlib import Path
 
@@ -10,6 +12,7 @@ from muster.machines.ids import ChannelId
 from muster.machines.vocabulary import Usage
 from tests.asking import asker
 from tests.inside import Inside, inside
+from tests.tidy.source import ROOT
 
 
 @pytest.fixture
@@ -50,6 +53,27 @@ def test_metrics_count_agents_turns_costs_and_commits(muster: Inside) -> None:
     assert found["muster_commit_seconds_count"] == found['muster_commit_seconds_bucket{le="+Inf"}']
     assert found["muster_commit_seconds_count"] > 0
     assert found["process_resident_memory_bytes"] > 1_000_000
+
+
+def test_an_agent_that_reports_its_cost_alone_is_counted(muster: Inside) -> None:
+    muster.runs("Ada")
+    session = muster.agent("Ada").session
+    assert session is not None
+    muster.send(c.ReportResult(session=session, ok=True, text="", usage=Usage(cost_usd=0.5)))
+
+    assert scraped(muster)['muster_cost_usd_total{agent="Ada"}'] == 0.5
+
+
+def test_the_dashboard_for_grafana_asks_for_metrics_that_exist(muster: Inside) -> None:
+    board = json.loads((ROOT / "docs/guides/grafana.json").read_text(encoding="utf-8"))
+    asked = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    wanted = {name for expr in asked for name in re.findall(r"\b(?:muster|process)_\w+", expr)}
+    with asker(muster.server, muster.server.token) as boss:
+        told = boss.http.get("/metrics").text
+    families = set(re.findall(r"^# TYPE (\w+)", told, re.MULTILINE))
+    missing = {name for name in wanted if name.removesuffix("_bucket") not in families}
+    assert len(wanted) > 10
+    assert not missing
 
 
 def test_metrics_need_a_token_and_health_and_readiness_none(muster: Inside) -> None:

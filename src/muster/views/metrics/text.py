@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from muster.durations import BOUNDS_SECONDS, Durations
 from muster.machines.needs.needs import open_needs
 from muster.machines.state import Team
+from muster.machines.vocabulary import Usage
 from muster.version import __version__
 from muster.views.metrics.counting import CommitCounts
 
@@ -64,7 +65,7 @@ def _state(team: Team, now: datetime) -> Iterator[str]:
 
 
 def _usage(team: Team) -> Iterator[str]:
-    used = {agent.id: agent.used for agent in team.agents.values() if agent.used.tokens}
+    used = {agent.id: agent.used for agent in team.agents.values() if agent.used != Usage()}
     cost = [(_agent(name), usage.cost_usd) for name, usage in used.items()]
     tokens = [(_agent(name), usage.tokens) for name, usage in used.items()]
     yield from _family("muster_cost_usd_total", "counter", "Cost by agent, in dollars.", cost)
