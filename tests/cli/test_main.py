@@ -373,15 +373,17 @@ def test_doctor_looks_for_the_programs_and_folders_of_agents(tmp_path: Path) -> 
         '[agents.unready]\ncommand = ["./run"]\ncwd = "work"\n'
         '[agents.itself]\nruntime = "file"\n'
         '[agents.fine]\ncommand = ["sh"]\n'
+        '[agents.actor]\nscript = ["I say this.", "And this."]\n'
     )
     ran = muster("doctor", "--home", str(home), MUSTER_SERVER_PORT="0")
-    assert ran.returncode == 1
+    assert ran.returncode == 1, ran.stderr
     found = dict(re.findall(r"agent (\w+) +(.+)", ran.stdout))
     assert found["gone"].startswith("its program no-such-program does not exist")
     assert found["lost"].startswith(f"working directory {tmp_path}/nowhere does not exist")
     assert found["unready"].endswith("Install it, or correct agents.unready.command.")
     assert found["itself"] == f"runs itself, by {home}/agents/itself/agent_state.json"
     assert found["fine"].endswith("/sh")
+    assert found["actor"] == "says 2 prepared lines"
     program.chmod(0o755)
     ran = muster("doctor", "--home", str(home))
     assert re.search(rf"ok +agent unready +{program}\n", ran.stdout)

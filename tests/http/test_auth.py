@@ -518,3 +518,4 @@ def test_a_server_on_all_interfaces_warns_and_prints_a_link_that_a_browser_reach
         assert isinstance(exposed.process, ForkedProcess)
         assert exposed.process.stdout.readline().startswith("Sign in: http://127.0.0.1:")
         assert "without TLS" in exposed.process.errors()
+        assert muster("open", "--home", str(tmp_path)).stdout.startswith("http://127.0.0.1:")

@@ -3603,6 +3603,14 @@ APPROVALS = (
 
 DOCUMENTED = (
     Promise(
+        "A container image is built from the repository alone, and runs without privileges.",
+        {
+            "tidy/test_release.py": [
+                "test_the_image_is_built_from_files_of_the_repository_and_runs_without_privileges"
+            ],
+        },
+    ),
+    Promise(
         "The documentation is a site with every page, which loads nothing from elsewhere.",
         {
             "tidy/test_site.py": [

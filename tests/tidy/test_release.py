@@ -31,6 +31,24 @@ def workflow(name: str) -> Json:
     return yaml.safe_load(text(f".github/workflows/{name}"))
 
 
+# ── the image ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_image_is_built_from_files_of_the_repository_and_runs_without_privileges() -> None:
+    lines = text("Containerfile").replace("\\\n", " ").splitlines()
+    steps = [tuple(line.split()) for line in lines if line and not line.startswith(("#", " "))]
+    users = [step[1] for step in steps if step[0] == "USER"]
+    copied = [path for verb, *paths in steps if verb == "COPY" for path in paths[:-1]]
+    ours = [path for path in copied if not path.startswith(("--from", "/opt"))]
+    assert users == ["muster"]
+    assert any(step[0] == "HEALTHCHECK" for step in steps)
+    assert ours
+    assert all((ROOT / path).exists() for path in ours)
+    assert {f"!{path}" for path in ours} <= set(text(".containerignore").splitlines())
+    extras = re.findall(r"/muster\[([\w,]+)\]", text("Containerfile"))[0].split(",")
+    assert set(extras) <= set(project()["project"]["optional-dependencies"])
+
+
 # ── workflows ─────────────────────────────────────────────────────────────────────────────────────
 
 

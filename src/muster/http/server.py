@@ -46,13 +46,7 @@ def _taken(host: str, port: int, failed: OSError) -> PortTaken:
 
 
 def url_of(listener: socket.socket) -> str:
-    """The URL of a bound socket."""
-    host, port = listener.getsockname()[:2]
-    return url_for(host, port)
-
-
-def reachable_url(listener: socket.socket) -> str:
-    """The URL for a browser on this machine: no browser reaches "all interfaces"."""
+    """The URL of a bound socket for clients on this machine: none connects to "all interfaces"."""
     host, port = str(listener.getsockname()[0]), int(listener.getsockname()[1])
     return url_for({"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), port)
 

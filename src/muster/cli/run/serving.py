@@ -18,7 +18,7 @@ from muster.engine.tasks import background, run_to_completion
 from muster.home import address, operator_token
 from muster.http import app as http
 from muster.http.auth import new_token, token_of
-from muster.http.server import HttpServer, reachable_url, serve_until, url_of
+from muster.http.server import HttpServer, serve_until, url_of
 from muster.http.signing_in.codes import sign_in_link
 from muster.http.signing_in.digests import digest
 from muster.machines.commands import RevokeToken
@@ -48,7 +48,7 @@ async def serving(
 
     def publish() -> None:
         address.publish(home, own_address(listener, options, public))
-        ready(sign_in_link(public or reachable_url(listener), api.sign_in_code(digest(secret))))
+        ready(sign_in_link(public or url_of(listener), api.sign_in_code(digest(secret))))
         up.set()
 
     api = http.build(muster, host=settings.server.host, home=home, public_url=public)

@@ -205,6 +205,8 @@ def _agent(home: Path, name: str, agent: AgentSettings) -> Finding:
         case "file":
             found = f"runs itself, by {agent.state_file_beside(home, name)}"
             return Finding(Level.OK, subject, found)
+        case "command" if agent.script:
+            return Finding(Level.OK, subject, f"says {count(len(agent.script), 'prepared line')}")
         case "command":
             return _command(subject, name, run_once(agent) if agent.preset else agent, folder)
         case "claude":
