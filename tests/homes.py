@@ -13,7 +13,7 @@ from muster.engine.loading import load_from
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import MUSTER, ChannelId, SeatId, SessionId, person
-from muster.store.sqlite import SqliteStore
+from muster.store.opening import open_store
 from muster.testing.clock import ManualClock
 from tests.forkserver import ForkedProcess, can_fork
 from tests.waits import WAIT_SECONDS
@@ -41,7 +41,7 @@ def play(home: Path, *commands: c.Command) -> None:
 
 
 async def _play(home: Path, commands: Sequence[c.Command]) -> None:
-    store = await SqliteStore.open(home)
+    store = await open_store(home)
     try:
         dispatcher = Dispatcher(store, ManualClock(), (await load_from(store)).team)
         for command in (BOOT, *commands):
@@ -57,7 +57,7 @@ def append(home: Path, *facts: e.Fact) -> None:
 
 
 async def _append(home: Path, facts: Sequence[e.Fact]) -> None:
-    store = await SqliteStore.open(home)
+    store = await open_store(home)
     try:
         begin = await store.last_seq() + 1
         events = [

@@ -5,6 +5,7 @@ share one server, which has a database for each; it ends with the last of them, 
 Tests that kill a server have one of their own (`Cluster.copied`).
 """
 
+import asyncio
 import fcntl
 import os
 import shutil
@@ -14,9 +15,13 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Final
 
+from muster.home.database import TeamDatabase, keep
+from muster.home.folder import make_home
+from muster.store.opening import begin_team
 from muster.store.postgres.connecting import Database
 from tests.waits import until
 
@@ -206,3 +211,20 @@ def a_database() -> Database:
     """The address of this process's database; tests have teams of their own in it."""
     cluster, name = shared_database()
     return Database(cluster.url(name))
+
+
+_teams = count(1)
+
+
+def new_team() -> str:
+    """The name of a team that no other test has in this process's database."""
+    return f"team-{next(_teams)}"
+
+
+def in_database(home: Path) -> TeamDatabase:
+    """Let a new home have its log in this process's database."""
+    kept = TeamDatabase(url=a_database().url, team=new_team())
+    asyncio.run(begin_team(kept, is_new=True))
+    make_home(home)
+    keep(home, kept)
+    return kept

@@ -625,6 +625,18 @@ class DatabaseUnusable(Unavailable):
     """
 
 
+class LogInHome(Refused):
+    """{home} keeps its log in team.db, not in {place}. `muster move-store` with that address moves
+    it there; without store.database it stays where it is.
+    """
+
+
+class TeamTaken(Refused):
+    """{place} has a team {team!r} already. `muster join` makes a home for another node of it; a new
+    team needs another name (store.team).
+    """
+
+
 class StoppedUnlogged(StoreFailed):
     """The log could not be written ({detail}). {name!r} is stopped all the same, and its pause is
     recorded when there is room. Make room on the disk, or make the home writable.

@@ -772,6 +772,26 @@ LOG = (
         },
     ),
     Promise(
+        "A team whose log is in PostgreSQL is started, read and restarted as one with a log in a file, and the "
+        "password of the database is never shown.",
+        {
+            "cli/run/test_database.py": [
+                "test_a_team_lives_in_a_database_and_goes_on_after_a_restart",
+                "test_verbs_without_a_server_read_the_database",
+                "test_the_option_names_the_database_once",
+                "test_a_home_with_a_log_of_its_own_is_not_led_elsewhere",
+            ],
+            "home/test_database.py": [
+                "test_a_password_is_never_shown",
+                "test_variables_of_postgresql_become_part_of_the_address",
+            ],
+            "store/test_opening.py": [
+                "test_a_log_is_read_as_it_was_written",
+                "test_without_the_driver_the_install_line_is_named",
+            ],
+        },
+    ),
+    Promise(
         "Concurrent commands share a commit and keep their order.",
         {
             "engine/test_dispatcher.py": [

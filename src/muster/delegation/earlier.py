@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from muster.delegation.folder.workspace import KINDS
-from muster.delegation.session_folder import HOME_FOLDER, LOG_FILE
+from muster.delegation.session_folder import HOME_FOLDER
 from muster.errors import MusterError
 from muster.machines import events as e
 from muster.machines.events import Event
 from muster.machines.ids import ConversationId
-from muster.store.base import LogFilter
+from muster.store.base import LogFilter, ReadableLog
 from muster.store.codec import decode
-from muster.store.reading import LogReader
+from muster.store.opening import open_reader
 from muster.views.content.why_conversation import of_conversation
 from muster.views.why import Explanation, read_from
 
@@ -39,7 +39,7 @@ class PastSession(NamedTuple):
 
     def explain(self, conversation: ConversationId) -> list[Explanation]:
         """How a conversation came to its end, read from the log."""
-        with LogReader.open(_log_of(self.root)) as log:
+        with open_reader(_home_of(self.root)) as log:
             return read_from(log, of_conversation(conversation))
 
 
@@ -48,11 +48,11 @@ def earlier_sessions(events: Iterable[Event]) -> list[PastSession]:
     return [PastSession(root, _read(root)) for root in _roots(events)]
 
 
-def earlier_logs(team_log: Path) -> list[Path]:
-    """The logs of the sessions that go on in the last session of a team's log."""
-    starts = _events(team_log, _STARTS)
+def earlier_homes(home: Path) -> list[Path]:
+    """The homes of the sessions that go on in the last session of a team's log."""
+    starts = _events(home, _STARTS)
     last = [each for each in starts if _path(each) == _path(starts[-1])]
-    return [_log_of(root) for root in _roots(last)]
+    return [_home_of(root) for root in _roots(last)]
 
 
 def _roots(events: Iterable[Event]) -> Iterator[Path]:
@@ -61,8 +61,8 @@ def _roots(events: Iterable[Event]) -> Iterator[Path]:
             yield Path(event.fact.continues)
 
 
-def _log_of(root: Path) -> Path:
-    return root / HOME_FOLDER / LOG_FILE
+def _home_of(root: Path) -> Path:
+    return root / HOME_FOLDER
 
 
 def _path(event: Event) -> str:
@@ -71,19 +71,19 @@ def _path(event: Event) -> str:
 
 
 def _read(root: Path) -> Sequence[Event]:
-    return _events(_log_of(root), _KINDS)
+    return _events(_home_of(root), _KINDS)
 
 
-def _events(file: Path, where: LogFilter) -> Sequence[Event]:
+def _events(home: Path, where: LogFilter) -> Sequence[Event]:
     """The events of a log; none if it cannot be read, because somebody removed it."""
     try:
-        with LogReader.open(file) as log:
+        with open_reader(home) as log:
             return list(_pages(log, where))
     except MusterError:
         return ()
 
 
-def _pages(log: LogReader, where: LogFilter) -> Iterator[Event]:
+def _pages(log: ReadableLog, where: LogFilter) -> Iterator[Event]:
     after = 0
     while page := log.read(after=after, limit=PAGE_EVENTS, where=where):
         after = page[-1].seq

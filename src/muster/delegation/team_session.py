@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from muster.errors import SessionGone
-from muster.home.lock import LOG_FILE
+from muster.home.database import has_log
 from muster.machines.state import Delegation
 from muster.regular_files import read_regular
 
@@ -28,14 +28,14 @@ def team_session(home: Path) -> Path | None:
     Raises `SessionGone` if the team's log is gone: the session's policy is in force, but unknown.
     """
     named = _read(home)
-    if named and not (home / LOG_FILE).exists():
+    if named and not has_log(home):
         raise SessionGone(path=os.fsdecode(named))
     return Path(os.fsdecode(named)) if named else None
 
 
 def forget_lost(home: Path) -> bool:
     """Remove the file of a session whose log is gone; return whether there was one."""
-    is_lost = bool(_read(home)) and not (home / LOG_FILE).exists()
+    is_lost = bool(_read(home)) and not has_log(home)
     if is_lost:
         (home / FILE).unlink()
     return is_lost

@@ -24,14 +24,14 @@ from muster.engine.system import RandomIds, SystemClock
 from muster.engine.tasks import run_to_completion
 from muster.errors import HomeInUse, NoTeam
 from muster.home import address
-from muster.home.lock import LOG_FILE, running_pid
+from muster.home.lock import running_pid
 from muster.machines.commands import StartMuster
 from muster.machines.ids import MUSTER, SessionId
 from muster.machines.state import RememberedChoice, Team
 from muster.runtimes.process import processes
 from muster.settings.model import Settings
-from muster.store.reading import LogReader
-from muster.store.sqlite import SqliteStore
+from muster.store.base import EventStore
+from muster.store.opening import log_stamp, open_reader, open_store
 from muster.version import __version__
 
 TURN_SECONDS: Final = 120.0
@@ -92,16 +92,16 @@ class OnDemandLogProvider(FolderUpdater):
             )
             await session_log.send(beginning, actor=MUSTER)
 
-    async def _opened(self) -> SqliteStore:
+    async def _opened(self) -> EventStore:
         return await open_in_turn(self.home, self._clock, TURN_SECONDS)
 
 
-async def open_in_turn(home: Path, clock: Clock, seconds: float) -> SqliteStore:
+async def open_in_turn(home: Path, clock: Clock, seconds: float) -> EventStore:
     """Open the log in a home when the accesses of others are over; a server is not waited for."""
     until = clock.monotonic() + seconds
     while True:
         try:
-            return await SqliteStore.open(home)
+            return await open_store(home)
         except HomeInUse:
             if clock.monotonic() > until or server_pid(home) is not None:
                 raise
@@ -133,17 +133,16 @@ class LoggedTeam:
     """The team in a home, running or not, read from its log."""
 
     def __init__(self, home: Path) -> None:
-        self._log = home / LOG_FILE
+        self._home = home
 
     def stamp(self) -> object:
-        """When the log and its write-ahead log were written last."""
-        wal = self._log.with_name(f"{self._log.name}-wal")
-        return [each.stat().st_mtime_ns if each.exists() else 0 for each in (self._log, wal)]
+        """Another value after the log was written to."""
+        return log_stamp(self._home)
 
     def read(self) -> Team | None:
         """The team as it is now; None where there is none."""
         try:
-            with LogReader.open(self._log) as log:
+            with open_reader(self._home) as log:
                 return load(log)
         except NoTeam:
             return None
@@ -175,8 +174,8 @@ def earlier_choices(project: Path, home: Path) -> tuple[RememberedChoice, ...]:
 
 def team_in(home: Path) -> Team | None:
     """The team in a home, read from its log without a server; None if there is no log."""
-    path = home / LOG_FILE
-    if not path.is_file():
+    try:
+        with open_reader(home) as log:
+            return load(log)
+    except NoTeam:
         return None
-    with LogReader.open(path) as log:
-        return load(log)

@@ -125,7 +125,7 @@ _NAMES = listed(
     Dangerfile Earthfile PKGBUILD wscript nodemon.json cdk.json app.json ecosystem.config.json
     project.json workspace.json CMakePresets.json CMakeUserPresets.json conanfile.txt
     Berksfile Capfile Thorfile Appfile Cakefile Jakefile Gruntfile* Gulpfile* Vagrantfile* Steepfile
-    operator.token server.json muster.lock team.db* open-session"""
+    operator.token server.json muster.lock team.db* team.database open-session"""
 )
 
 _PLACES = listed(

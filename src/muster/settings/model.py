@@ -9,7 +9,6 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple, cast
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -27,7 +26,10 @@ from muster.settings.roles import check_births
 from muster.settings.rules import (
     Rule,
     WrongError,
+    check_database,
+    check_public_url,
     converted,
+    has_password,
     in_words,
     rule_of,
     shown,
@@ -39,6 +41,8 @@ from muster.settings.turn_rules import TURN_RULES
 SETTINGS_FILE: Final = "muster.toml"
 INBOX_FOLDER: Final = "inboxes"
 TURNS: Final = "turns"
+
+STORE_DATABASE: Final = "store.database"
 
 HEARTBEAT_TIMEOUT_SECONDS: Final = 15.0
 """Three missed heartbeats of five seconds."""
@@ -120,7 +124,19 @@ class PresenceSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoreSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """How the log is kept."""
+    """Where and how the log is kept."""
+
+    database: Annotated[
+        str,
+        Rule(
+            "PostgreSQL database that keeps the log, such as postgresql://ada@db.example.org/muster"
+            "?sslmode=verify-full; empty means the file `team.db` in the home. A password belongs "
+            "into ~/.pgpass or into the variable, not into the file."
+        ),
+    ] = ""
+    team: Annotated[
+        str, Rule("Name of the team in the database; empty means the name of its folder.")
+    ] = ""
 
     snapshot_every: Annotated[
         int, Rule("Number of events between two snapshots of the state.", 100, 10_000_000)
@@ -339,7 +355,7 @@ def _from_file(
 ) -> Iterator[tuple[str, object]]:
     for key, value in _entries(document):
         try:
-            yield key, _checked(key, value, strict=True)
+            yield key, _checked_in_file(key, value)
         except WrongError as wrong:
             line = line_of(text, tuple(key.split(".")))
             raise BadSettings(path=path, line=line, what=wrong.what, remedy=wrong.remedy) from None
@@ -385,6 +401,15 @@ def _listed(key: str, text: str) -> object:
 # ── what may be written ───────────────────────────────────────────────────────────────────────────
 
 
+def _checked_in_file(key: str, value: object) -> object:
+    """A value of the file, which people share: it has no password."""
+    result = _checked(key, value, strict=True)
+    if key == STORE_DATABASE and has_password(str(result)):
+        remedy = f"Put it into ~/.pgpass, or set {SETTINGS[key].variable}."
+        raise WrongError(f"{key} has a password", remedy)
+    return result
+
+
 def _checked(key: str, value: object, *, strict: bool) -> object:
     setting = SETTINGS.get(key)
     if setting is None:
@@ -393,21 +418,10 @@ def _checked(key: str, value: object, *, strict: bool) -> object:
     if key == "team.human":
         _check_human(str(result))
     if key == "server.public_url":
-        _check_public_url(str(result))
+        check_public_url(str(result))
+    if key == STORE_DATABASE:
+        check_database(key, str(result))
     return result
-
-
-def _check_public_url(url: str) -> None:
-    """An address is a scheme and a host: the dashboard has no path prefix."""
-    try:
-        parts = urlsplit(url)
-        whole = f"{parts.scheme}://{parts.netloc}"
-        is_right = parts.scheme in ("http", "https") and bool(parts.hostname)
-    except ValueError:
-        whole, is_right = "", False
-    if url and (not is_right or url.rstrip("/") != whole or "@" in url):
-        remedy = "Write it as https://muster.example.org, without a path."
-        raise WrongError(f"server.public_url is {shown(url)}", remedy)
 
 
 def _check_human(name: str) -> None:

@@ -7,11 +7,15 @@ from collections.abc import Iterable
 from enum import EnumMeta
 from types import NoneType
 from typing import Annotated, Any, Final, Literal, NamedTuple, cast, get_args, get_origin
+from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 
 NAME_CHARS_MAX: Final = 200
 """The longest name of a model: those of cloud providers have a hundred characters."""
+
+
+DATABASE_SCHEMES: Final = ("postgresql", "postgres")
 
 
 class WrongError(Exception):
@@ -129,3 +133,42 @@ def shown(value: object) -> str:
         return "a table"
     text = f'"{value}"' if isinstance(value, str) else str(value)
     return text if len(text) <= 40 else f"{text[:39]}…"
+
+
+# ── addresses ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def check_public_url(url: str) -> None:
+    """An address is a scheme and a host: the dashboard has no path prefix."""
+    try:
+        parts = urlsplit(url)
+        whole = f"{parts.scheme}://{parts.netloc}"
+        is_right = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        whole, is_right = "", False
+    if url and (not is_right or url.rstrip("/") != whole or "@" in url):
+        remedy = "Write it as https://muster.example.org, without a path."
+        raise WrongError(f"server.public_url is {shown(url)}", remedy)
+
+
+def check_database(key: str, url: str) -> None:
+    """An address of PostgreSQL. The error does not show it: it may have a password."""
+    if url and not is_database_url(url):
+        remedy = "Write it as postgresql://USER@HOST/DATABASE?sslmode=verify-full."
+        raise WrongError(f"{key} is no address of PostgreSQL", remedy)
+
+
+def is_database_url(url: str) -> bool:
+    """Whether a text is the address of a database in PostgreSQL."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    is_whole = url.isprintable() and " " not in url and bool(parts.path.strip("/") or parts.query)
+    return parts.scheme in DATABASE_SCHEMES and "://" in url and is_whole
+
+
+def has_password(url: str) -> bool:
+    """Whether the address of a database has a password in it."""
+    parts = urlsplit(url)
+    return parts.password is not None or "password" in parse_qs(parts.query)

@@ -8,7 +8,7 @@ index of the words in messages.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self
 
 import msgspec
 
@@ -16,6 +16,7 @@ from muster.machines.ids import ChannelId, SeatId
 
 if TYPE_CHECKING:  # a reader of a snapshot need not load every kind of fact
     import asyncio
+    from types import TracebackType
 
     from muster.durations import Durations
     from muster.machines.events import Event
@@ -199,3 +200,49 @@ class EventStore(Protocol):
     async def close(self) -> None:
         """Commit the accepted calls, refuse later ones with `Closed`, and close the files."""
         ...
+
+
+class ReadableLog(Protocol):
+    """One team's log, open for reading: for verbs without a server, so without an event loop."""
+
+    def read(
+        self,
+        *,
+        after: int,
+        limit: int,
+        where: LogFilter = EVERYTHING,
+        backwards: bool = False,
+        before: int = SEQ_END,
+        bytes_max: int = BYTES_END,
+    ) -> Sequence[Stored]:
+        """Up to `limit` events with `after < seq < before` in order (backwards: newest first)."""
+        ...
+
+    def search(self, search: MessageSearch, *, before: int, limit: int) -> SearchSlice:
+        """Up to `limit` messages with `seq < before` that a search finds, the newest first."""
+        ...
+
+    def last_seq(self) -> int:
+        """The newest committed `seq`; 0 for an empty log."""
+        ...
+
+    def load_snapshot(self, version: int) -> Snapshot | None:
+        """The newest snapshot of that version, if any."""
+        ...
+
+    def load_cursor(self, reader: str) -> int:
+        """The last `seq` that a reader has handled; 0 where it has none."""
+        ...
+
+    def close(self) -> None:
+        """Close the log."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: "TracebackType | None",
+    ) -> None: ...

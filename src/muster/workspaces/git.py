@@ -19,6 +19,7 @@ from typing import IO, Final, NamedTuple
 
 from muster.errors import GitFailed
 from muster.limits import GIT_BYTES_MAX, GIT_SECONDS, GIT_WRITE_SECONDS
+from muster.settings.programs import OUR_VARIABLES
 
 _SAFE: Final = {
     "core.hooksPath": "/dev/null",
@@ -218,7 +219,8 @@ def _safe_options() -> tuple[str, ...]:
 
 def _environment() -> dict[str, str]:
     """The environment without what would lead git elsewhere, make it ask, or run a program."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    dropped = ("GIT_", OUR_VARIABLES)  # ours may have the password of a database
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
     return kept | {
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_OPTIONAL_LOCKS": "0",

@@ -251,7 +251,7 @@ def alone(event: str, data: bytes, project: bytes, home: bytes) -> "tuple[int, b
     if root is None:
         root = open_session(project)
         if root is None:
-            if event != START or not _exists(home + b"/team.db"):
+            if event != START or not _has_log(home):
                 return PASS
             go_the_slow_way(event, data, home)
         answered = _from_daemon(event, data, project, root)
@@ -280,9 +280,14 @@ def team_session(home: bytes) -> "bytes | None":
     Raises `Trouble` if the log is gone: the session's policy is in force, but unknown.
     """
     root = _regular(home + TEAM_SESSION_FILE)
-    if root and not _exists(home + b"/team.db"):
+    if root and not _has_log(home):
         raise _gone(root)
     return root or None
+
+
+def _has_log(home: bytes) -> bool:
+    """Whether a team's home has a log: in a file, or in the database that another file names."""
+    return _exists(home + b"/team.db") or _exists(home + b"/team.database")
 
 
 def open_session(project: bytes) -> "bytes | None":

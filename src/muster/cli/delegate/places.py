@@ -11,10 +11,9 @@ from muster.cli.options import is_home_named
 from muster.client.sync import Client
 from muster.delegation import session_folder
 from muster.delegation.assignments import BY_PERSON, DEPTH_VARIABLE, Nesting
-from muster.delegation.earlier import earlier_logs
+from muster.delegation.earlier import earlier_homes
 from muster.delegation.team_session import team_session
 from muster.errors import NoDelegation
-from muster.home.lock import LOG_FILE
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings
 
 DEPTH_DIGITS_MAX: Final = 6
@@ -53,18 +52,17 @@ def place_of(path: Path | None, home: Path) -> Place:
     return Place(of_team, home) if served else Place(of_team, team_home=home)
 
 
-def logs_of(path: Path | None, home: Path) -> list[Path]:
-    """The logs that may have a conversation of this folder: the session's own, then the team's.
+def homes_of(path: Path | None, home: Path) -> list[Path]:
+    """The homes whose logs may have a conversation of this folder: the session's, the team's.
 
     Before the team's come those of sessions that go on in it.
     """
     if path is None and is_home_named():
-        return [*earlier_logs(home / LOG_FILE), home / LOG_FILE]
+        return [*earlier_homes(home), home]
     root = path.absolute() if path is not None else sessions.last()
     own = [root / session_folder.HOME_FOLDER] if root and session_folder.has_session(root) else []
     team = home if path is None else home_around(path, home)
-    earlier = earlier_logs(team / LOG_FILE)
-    return [*(each / LOG_FILE for each in own), *earlier, team / LOG_FILE]
+    return [*own, *earlier_homes(team), team]
 
 
 def home_around(root: Path, home: Path) -> Path:

@@ -18,11 +18,11 @@ from muster.cli.render import Look, Row, Tone, clean, count, json_line, paint, t
 from muster.cli.terminal import look
 from muster.engine.loading import load
 from muster.errors import NotFound
-from muster.home.lock import LOG_FILE
 from muster.machines.state import Agent, Status
 from muster.machines.turns.speech import speaker_label
+from muster.store.base import ReadableLog
 from muster.store.codec import decode
-from muster.store.reading import LogReader
+from muster.store.opening import open_reader
 from muster.views.agents import view_agents
 from muster.views.answers.agents import AgentList, AgentView, Button
 from muster.views.answers.messages import MessageDocument
@@ -47,7 +47,7 @@ def agents(home: Path, as_json: bool) -> None:
     An agent is shown as unknown until its status is confirmed after a start of muster. Seats
     whose agent was never born are in the JSON only.
     """
-    with LogReader.open(home / LOG_FILE) as reader:
+    with open_reader(home) as reader:
         team = load(reader)
     found = view_agents(team, now(), running=running(home) is not None)
     if as_json:
@@ -89,7 +89,7 @@ def soul(home: Path, name: str) -> None:
 
     The agent gets this text whenever it wakes.
     """
-    with LogReader.open(home / LOG_FILE) as reader:
+    with open_reader(home) as reader:
         agent = need_agent(load(reader), name)
     if not agent.soul:
         raise NotFound(kind="soul of", name=agent.id)
@@ -116,7 +116,7 @@ def transcript(home: Path, as_json: bool, whole: bool, name: str) -> None:
     that the agent has not read yet is shown with its delivery state.
     """
     shown = look()
-    with LogReader.open(home / LOG_FILE) as reader:
+    with open_reader(home) as reader:
         team = load(reader)
         agent = need_agent(team, name)
         for message in _thread(reader, agent, team.seq, whole=whole):
@@ -127,7 +127,7 @@ def transcript(home: Path, as_json: bool, whole: bool, name: str) -> None:
 
 
 def _thread(
-    reader: LogReader, agent: Agent, last: int, *, whole: bool
+    reader: ReadableLog, agent: Agent, last: int, *, whole: bool
 ) -> Iterator[MessageDocument]:
     """The messages of an agent's last session, or all, up to the loaded event."""
     where, after = thread_of(agent.seat), 0 if whole else agent.transcript_from

@@ -12,9 +12,9 @@ from muster.cli.reading import now
 from muster.cli.render import Look, Row, clean, json_line, table
 from muster.cli.terminal import look
 from muster.engine.loading import load
-from muster.home.lock import LOG_FILE
 from muster.machines.kernel.sentences import dollars
-from muster.store.reading import LogReader
+from muster.store.base import ReadableLog
+from muster.store.opening import open_reader
 from muster.views.answers.agents import UsageView
 from muster.views.answers.costs import BurningView, CostsView, LimitedView
 from muster.views.conversation_costs import PAGE_EVENTS, SPENT, Tally
@@ -42,7 +42,7 @@ def costs(home: Path, as_json: bool, days: int) -> None:
     The tables list agents, sessions, channels, conversations, and the last days by agent and model;
     those without usage are left out. The data comes from the team's log, so no server is needed.
     """
-    with LogReader.open(home / LOG_FILE) as log:
+    with open_reader(home) as log:
         found = view_costs(load(log), _tally(log), now())
     if as_json:
         click.echo(json_line(msgspec.json.encode(found)))
@@ -50,7 +50,7 @@ def costs(home: Path, as_json: bool, days: int) -> None:
         click.echo("\n".join((*_text(found, look()), *_by_day(found, days, look()))))
 
 
-def _tally(log: LogReader) -> Tally:
+def _tally(log: ReadableLog) -> Tally:
     tally = Tally()
     while page := log.read(after=tally.seq, limit=PAGE_EVENTS, where=SPENT):
         tally.add(page)

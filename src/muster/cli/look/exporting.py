@@ -14,14 +14,13 @@ import click
 from muster.cli.options import home_option
 from muster.cli.render import count
 from muster.engine.loading import load
-from muster.home.lock import LOG_FILE
 from muster.machines.documents import MessageCopy
 from muster.machines.teams.importing import message_copy, said_order
 from muster.machines.teams.papers import documents_of
 from muster.regular_files import open_for_owner_only
-from muster.store.base import LogFilter
+from muster.store.base import LogFilter, ReadableLog
 from muster.store.codec import decode
-from muster.store.reading import LogReader
+from muster.store.opening import open_reader
 from muster.views.paper import write_paper
 
 PAGE: Final = 256
@@ -37,7 +36,7 @@ def export(home: Path, file: Path) -> None:
     The file has every agent's document and all messages. `muster import` merges it into a team on
     the other machine. With FILE `-` it is printed.
     """
-    with LogReader.open(home / LOG_FILE) as reader:
+    with open_reader(home) as reader:
         team = load(reader)
         messages = sorted(_messages(reader, team.seq), key=said_order)
     documents = documents_of(team)
@@ -50,7 +49,7 @@ def export(home: Path, file: Path) -> None:
     click.echo(f"{file}: {agents}, {said}")
 
 
-def _messages(reader: LogReader, last: int) -> Iterator[MessageCopy]:
+def _messages(reader: ReadableLog, last: int) -> Iterator[MessageCopy]:
     after = 0
     while page := reader.read(after=after, limit=PAGE, where=MESSAGES):
         for each in page:

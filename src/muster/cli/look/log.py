@@ -18,13 +18,12 @@ from muster.cli.telling import tell
 from muster.cli.terminal import look
 from muster.engine.loading import advance, load
 from muster.errors import Invalid
-from muster.home.lock import LOG_FILE
 from muster.machines.events import FACTS
 from muster.machines.ids import ChannelId
 from muster.machines.state import Team
-from muster.store.base import LogFilter, Stored
+from muster.store.base import LogFilter, ReadableLog, Stored
 from muster.store.codec import decode
-from muster.store.reading import LogReader
+from muster.store.opening import open_reader
 
 SHOWN: Final = 50
 PAGE: Final = 1000
@@ -67,7 +66,7 @@ def log(
         raise click.UsageError(
             "--limit and --follow with --after would leave a gap between old and new events."
         )
-    with LogReader.open(home / LOG_FILE) as reader:
+    with open_reader(home) as reader:
         team = load(reader)
         where = _filter(team, agent, channel, kind)
         shown = look()
@@ -88,7 +87,7 @@ def _filter(team: Team, agent: str | None, channel: str | None, kind: str | None
 
 
 def _pages(
-    reader: LogReader, where: LogFilter, after: int | None, limit: int | None, last: int
+    reader: ReadableLog, where: LogFilter, after: int | None, limit: int | None, last: int
 ) -> Iterator[Sequence[Stored]]:
     """Past events: the newest, or those after a number. Those after `last` are left to --follow."""
     if after is None:
@@ -107,7 +106,7 @@ def _pages(
         left = None if left is None else left - len(page)
 
 
-def _follow(reader: LogReader, where: LogFilter, team: Team, as_json: bool, shown: Look) -> None:
+def _follow(reader: ReadableLog, where: LogFilter, team: Team, as_json: bool, shown: Look) -> None:
     """Print new events until Ctrl-C, which exits with 0.
 
     The first one is the event after the loaded `team`: all before it were printed or filtered.

@@ -19,13 +19,12 @@ from muster.cli.render import Look, Tone, clean, file_size, json_line, paint
 from muster.cli.terminal import look
 from muster.engine.loading import load
 from muster.errors import Invalid
-from muster.home.lock import LOG_FILE
 from muster.machines.ids import SeatId, SessionId
 from muster.machines.run_control.schedule import interval_s
 from muster.machines.state import Agent
 from muster.settings.agents import AGENTS
-from muster.store.base import LogFilter
-from muster.store.reading import LogReader
+from muster.store.base import LogFilter, ReadableLog
+from muster.store.opening import open_reader
 from muster.views.answers.agents import OutputView
 from muster.views.run.output import (
     ACTIVITY,
@@ -78,7 +77,7 @@ def logs(
     begin = None if since is None else _moment(since)
     if lines is None:
         lines = SHOWN if begin is None else sys.maxsize
-    with LogReader.open(home / LOG_FILE) as reader:
+    with open_reader(home) as reader:
         team = load(reader)
         agent = need_agent(team, name)
         known = None if session is None else _session(reader, agent, session)
@@ -103,7 +102,7 @@ def _moment(text: str) -> datetime:
         raise Invalid(what=f"--since {text}", why=why) from None
 
 
-def _session(reader: LogReader, agent: Agent, word: str) -> SessionId:
+def _session(reader: ReadableLog, agent: Agent, word: str) -> SessionId:
     """The session of the agent that a word names. Raises `NoSuchSession`."""
     before = session_seq(agent.id, word) - 1
     page = reader.read(after=max(before, 0), limit=1, where=requests_of(agent.seat))
@@ -111,7 +110,7 @@ def _session(reader: LogReader, agent: Agent, word: str) -> SessionId:
 
 
 def _newest(
-    reader: LogReader, seat: SeatId, lines: int, last: int, asked: OutputFilter
+    reader: ReadableLog, seat: SeatId, lines: int, last: int, asked: OutputFilter
 ) -> list[OutputView]:
     """The newest pieces of output that hold that many lines, in order."""
     where = LogFilter(types=frozenset({OUTPUT, ACTIVITY}), seat=seat)

@@ -13,10 +13,9 @@ from muster.cli.render import Look, Tone, clean, duration, paint
 from muster.cli.terminal import look
 from muster.client.needs import allow_more, reopen, settle
 from muster.engine.loading import load
-from muster.home.lock import LOG_FILE
 from muster.limits import MORE_TURNS_MAX
 from muster.machines.vocabulary import NeedKind
-from muster.store.reading import LogReader
+from muster.store.opening import open_reader
 from muster.views.answers.needs import NeedList, NeedView
 from muster.views.needs import view_needs
 
@@ -35,7 +34,7 @@ def needs(context: click.Context, home: Path, as_json: bool) -> None:
     """
     if context.invoked_subcommand is not None:
         return
-    with LogReader.open(home / LOG_FILE) as log:
+    with open_reader(home) as log:
         found = view_needs(load(log), now())
     _show(found, as_json)
 

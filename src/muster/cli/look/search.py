@@ -12,10 +12,9 @@ from muster.cli.reading import need_agent
 from muster.cli.render import Look, Tone, clean, json_line, paint
 from muster.cli.terminal import look
 from muster.engine.loading import load
-from muster.home.lock import LOG_FILE
 from muster.machines.ids import ChannelId
 from muster.store.base import SEQ_END, MessageSearch
-from muster.store.reading import LogReader
+from muster.store.opening import open_reader
 from muster.views.answers.messages import FoundMessage, SearchPage, SnippetPart
 from muster.views.content.searching import found_page, searched_words
 
@@ -51,7 +50,7 @@ def search(
     A message must have all WORDS; case and accents do not matter.
     """
     query = " ".join(words)
-    with LogReader.open(home / LOG_FILE) as reader:
+    with open_reader(home) as reader:
         team = load(reader)
         wanted = MessageSearch(
             words=searched_words(query),

@@ -13,9 +13,9 @@ from muster.cli.reading import now
 from muster.cli.render import Look, Tone, clean, duration, paint
 from muster.cli.terminal import look
 from muster.engine.loading import load
-from muster.home.lock import LOG_FILE
 from muster.machines.kernel.sentences import dollars
-from muster.store.reading import LogReader
+from muster.store.base import ReadableLog
+from muster.store.opening import open_reader
 from muster.views.answers.since import SinceEntry, SinceKind, SinceView
 from muster.views.content.since import looked, read_digest_of
 from muster.views.history import moment_of
@@ -34,7 +34,7 @@ def since(home: Path, hours: float | None, as_json: bool) -> None:
     What was done, what failed, what agents asked, and what it cost. The dashboard records when you
     look at it. The digest comes from the team's log, so no server is needed.
     """
-    with LogReader.open(home / LOG_FILE) as log:
+    with open_reader(home) as log:
         team = load(log)
         after = looked(team) if hours is None else _seq_at(log, team.seq, hours)
         found = read_digest_of(log, team, after, now())
@@ -44,7 +44,7 @@ def since(home: Path, hours: float | None, as_json: bool) -> None:
         click.echo("\n".join(_lines(found, look())))
 
 
-def _seq_at(log: LogReader, last: int, hours: float) -> int:
+def _seq_at(log: ReadableLog, last: int, hours: float) -> int:
     """The last event before so many hours ago."""
     at, low, high = now() - timedelta(hours=hours), 0, last
     while low < high:
@@ -56,7 +56,7 @@ def _seq_at(log: LogReader, last: int, hours: float) -> int:
     return low
 
 
-def _moment(log: LogReader, seq: int) -> datetime:
+def _moment(log: ReadableLog, seq: int) -> datetime:
     return moment_of(log.read(after=seq - 1, limit=1)[0])
 
 

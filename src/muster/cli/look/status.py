@@ -19,7 +19,7 @@ from muster.cli.terminal import look
 from muster.confine.kernel import Support, support
 from muster.engine.loading import load
 from muster.errors import BadSettings
-from muster.home.lock import LOG_FILE
+from muster.home.database import has_log
 from muster.machines.documents import WakeCheck
 from muster.machines.identity.wake_words import CHECKED
 from muster.machines.kernel.sentences import dollars
@@ -27,7 +27,7 @@ from muster.machines.state import Delegation, Status, Team
 from muster.machines.vocabulary import DelegationMode, RunsFor
 from muster.settings.in_force import confined_by, follow, problem_of
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings
-from muster.store.reading import LogReader
+from muster.store.opening import open_reader
 from muster.views.agents import view_team
 from muster.views.answers.agents import AgentView
 from muster.views.answers.channels import ChannelView, TeamView
@@ -80,11 +80,11 @@ def status(home: Path, as_json: bool) -> None:
 
 def _home_with_log(home: Path) -> Path:
     """The home; or that of the state machine session in this folder, where there is no team."""
-    if (home / LOG_FILE).exists() or is_home_named():
+    if has_log(home) or is_home_named():
         return home
-    from muster.cli.delegate.places import logs_of  # it loads much, and a team needs it not
+    from muster.cli.delegate.places import homes_of  # it loads much, and a team needs it not
 
-    return logs_of(None, home)[0].parent
+    return homes_of(None, home)[0]
 
 
 def _session(delegation: Delegation) -> SessionSummary | None:
@@ -99,7 +99,7 @@ def _session(delegation: Delegation) -> SessionSummary | None:
 
 
 def _report(home: Path) -> StatusReport:
-    with LogReader.open(home / LOG_FILE) as log:
+    with open_reader(home) as log:
         team = load(log)
     server = running(home)
     problem, not_confined = _settings_notes(home, team)

@@ -10,11 +10,10 @@ from muster.cli.options import home_option
 from muster.cli.render import clean, count
 from muster.engine.loading import load
 from muster.errors import NoTeam
-from muster.home.lock import LOG_FILE
 from muster.machines.state import Team
 from muster.settings.file import parsed, text_of
 from muster.settings.model import SETTINGS_FILE, read_settings
-from muster.store.reading import LogReader
+from muster.store.opening import open_reader
 from muster.templates.exporting import write_template
 from muster.templates.reading import check_template
 
@@ -63,7 +62,7 @@ def export(home: Path, about: str, file: Path) -> None:
 def _team(home: Path) -> Team:
     """The team as its log has it; an empty one before the first start."""
     try:
-        with LogReader.open(home / LOG_FILE) as reader:
+        with open_reader(home) as reader:
             return load(reader)
     except NoTeam:
         return Team()

@@ -14,11 +14,10 @@ from muster.cli.telling import tell
 from muster.cli.terminal import look
 from muster.engine.loading import load
 from muster.errors import MusterError, NoTeam, NotFound
-from muster.home.lock import LOG_FILE
 from muster.machines.ids import ChannelId, ConversationId, name_key
 from muster.machines.state import Team
 from muster.store.codec import encode
-from muster.store.reading import LogReader
+from muster.store.opening import open_reader
 from muster.views import why as views
 from muster.views.why import Explanation, Reading, read_from
 
@@ -43,7 +42,7 @@ def why(home: Path, path: Path | None, subject: str, as_json: bool) -> None:
     first, then a channel's, then a conversation, then the number of an event; agent:X, channel:X,
     conversation:X, event:X and approval:X say which.
     """
-    team, found = _found(_logs(home, path, subject), subject)
+    team, found = _found(_homes(home, path, subject), subject)
     if as_json:
         for event in (event for each in found for event in each.events):
             click.echo(json_line(encode(event)))
@@ -51,29 +50,29 @@ def why(home: Path, path: Path | None, subject: str, as_json: bool) -> None:
         click.echo("\n\n".join(_text(each, team, look()) for each in found))
 
 
-def _logs(home: Path, path: Path | None, subject: str) -> Sequence[Path]:
-    """The logs that may know a subject: a conversation may be in that of a session's folder."""
+def _homes(home: Path, path: Path | None, subject: str) -> Sequence[Path]:
+    """The homes that may know a subject: a conversation may be in that of a session's folder."""
     if not _CONVERSATION.fullmatch(subject):
-        return [home / LOG_FILE]
-    from muster.cli.delegate.places import logs_of  # it loads much, and no other subject needs it
+        return [home]
+    from muster.cli.delegate.places import homes_of  # it loads much, and no other subject needs it
 
-    return logs_of(path, home)
+    return homes_of(path, home)
 
 
-def _found(logs: Sequence[Path], subject: str) -> tuple[Team, list[Explanation]]:
+def _found(homes: Sequence[Path], subject: str) -> tuple[Team, list[Explanation]]:
     """The explanations of the first log that knows the subject."""
     first: MusterError | None = None
-    for file in logs:
+    for home in homes:
         try:
-            return _read(file, subject)
+            return _read(home, subject)
         except (NotFound, NoTeam) as missing:
             first = first or missing
     assert first is not None
     raise first
 
 
-def _read(file: Path, subject: str) -> tuple[Team, list[Explanation]]:
-    with LogReader.open(file) as log:
+def _read(home: Path, subject: str) -> tuple[Team, list[Explanation]]:
+    with open_reader(home) as log:
         team = load(log)
         return team, read_from(log, _explained(team, subject))
 

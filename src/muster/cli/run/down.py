@@ -22,12 +22,12 @@ from muster.engine.loading import load
 from muster.engine.system import SystemClock
 from muster.errors import CannotStop, MusterError
 from muster.home import address, operator_token
-from muster.home.lock import LOG_FILE, running_pid
+from muster.home.lock import running_pid
 from muster.home.restart import giving_up_restart
 from muster.machines.state import Session
 from muster.runtimes.process import processes
 from muster.settings.model import load_settings
-from muster.store.reading import LogReader
+from muster.store.opening import open_reader
 from muster.views.answers.channels import ShutdownReport
 
 CLOCK: Final = SystemClock()
@@ -172,7 +172,7 @@ def _signal(pid: int, number: signal.Signals) -> None:
 
 async def _end_leftovers(home: Path) -> int:
     """End the programs of sessions that the log still has; the next start records them as lost."""
-    with LogReader.open(home / LOG_FILE) as log:
+    with open_reader(home) as log:
         sessions = load(log).sessions.values()
     ended = [await _end_leftover(each) for each in sessions]
     return sum(ended)

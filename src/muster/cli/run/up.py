@@ -25,6 +25,7 @@ from muster.cli.run.open import has_screen
 from muster.cli.run.server_log import log_to_file
 from muster.cli.run.serving import own_address, serving
 from muster.cli.run.stop_signals import StopSignals
+from muster.cli.run.team_database import remember_database
 from muster.cli.run.trusting import require_trust
 from muster.cli.saying import say
 from muster.delegation.visiting import server_pid
@@ -36,13 +37,14 @@ from muster.engine.stopping import OrderlyStop
 from muster.engine.tasks import TaskOwner, background
 from muster.errors import HomeInUse
 from muster.home import address
+from muster.home.database import has_log, take_variables
 from muster.home.folder import make_home
-from muster.home.lock import LOG_FILE
 from muster.http.server import listen, url_of
 from muster.machines.events import SettingsApplied, SettingsRejected
 from muster.reloading.editing import create_settings
 from muster.reloading.live import Load
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings
+from muster.settings.rules import is_database_url
 from muster.team import Muster
 
 EXPOSED: Final = (
@@ -57,6 +59,7 @@ EXPOSED: Final = (
 @click.option(
     "--port", type=click.IntRange(0, 65535), help="Port; 0 picks a free one [server.port]."
 )
+@click.option("--database", metavar="URL", help="PostgreSQL database for the log [store.database].")
 @click.option("--no-browser", is_flag=True, help="Do not open the dashboard [server.open_browser].")
 @click.option("--detach", is_flag=True, help="Run in the background, and return when it is ready.")
 @click.option("--detached", is_flag=True, hidden=True)
@@ -68,6 +71,7 @@ def up(
     home: Path,
     host: str | None,
     port: int | None,
+    database: str | None,
     no_browser: bool,
     detach: bool,
     detached: bool,
@@ -88,8 +92,12 @@ def up(
     if pid is not None:
         raise HomeInUse(pid=pid, home=home)
     require_trust(home, settings, is_given=trust)
+    _check_database(ctx, database, demo=demo)
     options = _options(host, port, no_browser=no_browser, demo=demo)
+    is_new = not demo and not has_log(home)
     if detach:
+        if not demo:
+            remember_database(home, settings.store, database)
         return start_detached(home, options)
     notifier = Notifier.take(os.environ)
     _allow_many_files()
@@ -98,12 +106,24 @@ def up(
         if demo:
             make_home(home)
             stage.claim(home)
+        else:
+            remember_database(home, settings.store, database)
+            take_variables(home, os.environ)
         load = None if demo else partial(_load, home, host, port, no_browser)
-        if load is not None and not (home / LOG_FILE).exists():  # a new team
+        if is_new:
             create_settings(home / SETTINGS_FILE)
         start = ServerStart(notifier, options, load, detached=detached)
         asyncio.run(_run(home, settings, listener, start))
     return 0
+
+
+def _check_database(ctx: click.Context, url: str | None, *, demo: bool) -> None:
+    if url is None:
+        return
+    if demo:
+        raise click.UsageError("The demo keeps its log in its own home.", ctx)
+    if not is_database_url(url):
+        raise click.UsageError("--database is postgresql://USER@HOST/DATABASE.", ctx)
 
 
 class ServerStart(NamedTuple):

@@ -30,7 +30,6 @@ from muster.cli.terminal import look
 from muster.confine.kernel import support
 from muster.engine.loading import load
 from muster.errors import BadSettings, MissingExtra, MusterError, NoTeam, PortTaken
-from muster.home.lock import LOG_FILE
 from muster.http.server import listen
 from muster.machines.kernel.invariants import violations
 from muster.runtimes.acp.presets import PRESETS, preset_of
@@ -47,7 +46,7 @@ from muster.settings.env_file import EnvFileError, read_env_file
 from muster.settings.in_force import confined_by
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings
 from muster.store.chain import parse_head
-from muster.store.reading import LogReader
+from muster.store.opening import open_reader
 
 FOUND_SOMETHING: Final = 1
 
@@ -362,7 +361,7 @@ def _server(home: Path, settings: Settings) -> Finding:
 
 def _log(home: Path) -> Finding:
     try:
-        with LogReader.open(home / LOG_FILE) as reader:
+        with open_reader(home) as reader:
             team = load(reader)
     except NoTeam:
         return Finding(Level.NOTE, "log", "none yet; `muster up` begins it")

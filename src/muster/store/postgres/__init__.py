@@ -4,6 +4,7 @@
     connecting.py    connections that are made again when they are lost; the meaning of errors
     appending.py     one commit: sent until it is known whether the log has it
     news.py          hints that others have written: NOTIFY, and a poll beneath
+    blocking.py      the log for verbs without an event loop
     reading.py       pages of the log, searches, snapshots, cursors
     store.py         the store: who waits for which commit, and decides again
 

@@ -8,14 +8,17 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any, Final, NamedTuple, Protocol, TypeVar, cast
-from urllib.parse import urlsplit
 
 import asyncpg  # pyright: ignore[reportMissingTypeStubs]  # it has none
 
 from muster.errors import DatabaseFailed, InDoubt, MusterError
+from muster.home.database import place_of
 
 CALL_SECONDS: Final = 5.0
 """How long one attempt may take: a flush of a busy disk, or a turn behind some others."""
+
+CONNECT_SECONDS: Final = 10.0
+"""How long a new connection may take: a name to look up, TLS, a server that has just started."""
 
 GIVE_UP_SECONDS: Final = 10.0
 """How long a call is tried. A restart of the server takes a second or two."""
@@ -90,15 +93,18 @@ class Database(NamedTuple):
 
     url: str
 
+    def __repr__(self) -> str:
+        return f"Database({self.place!r})"
+
     @property
     def place(self) -> str:
         """The address without user, password and options."""
-        parts = urlsplit(self.url)
-        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+        return place_of(self.url)
 
     async def connect(self, settings: dict[str, str] = SETTINGS) -> Connection:
         """A new connection."""
-        connecting = cast("Any", asyncpg).connect(self.url, server_settings=settings)
+        connect = cast("Any", asyncpg).connect
+        connecting = connect(self.url, server_settings=settings, timeout=CONNECT_SECONDS)
         return cast("Connection", await connecting)
 
 

@@ -1,9 +1,10 @@
 """Opens a team's log in a database: connects, creates or migrates the schema, finds the team."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from typing import Final, NamedTuple
 
-from muster.errors import DatabaseUnusable, LogTooNew, MusterError
+from muster.errors import DatabaseUnusable, LogTooNew, MusterError, NoTeam
 from muster.store.chain import LogHead
 from muster.store.postgres.connecting import Connection, Database, Link, detail_of
 from muster.store.sql import Migration, migrations, queries
@@ -32,27 +33,61 @@ class OpenLog(NamedTuple):
         await self.reader.close()
 
 
-async def open_log(database: Database, name: str) -> OpenLog:
-    """Open the log of the team `name`; creates it as needed."""
-    try:
+async def open_log(database: Database, name: str, *, creates: bool = True) -> OpenLog:
+    """Open the log of the team `name`; creates the team as needed, or raises `NoTeam`."""
+    async with usable(database):
         writer = await database.connect()
         try:
             await migrate(writer, database.place)
-            await writer.execute(SQL["create_team"], name)
-            found = await writer.fetchrow(SQL["find_team"], name)
-            assert found is not None
+            if creates:
+                await writer.execute(SQL["create_team"], name)
+            team, head = await find_team(writer, database, name)
             reader = await database.connect()
         except BaseException:
             writer.terminate()
             raise
+    return OpenLog(database, team, head, Link(database, writer), Link(database, reader))
+
+
+async def open_to_read(database: Database, name: str) -> OpenLog:
+    """Open the log of the team `name` on one connection, and change nothing."""
+    async with usable(database):
+        connection = await database.connect()
+        try:
+            await require_schema(connection, database)
+            team, head = await find_team(connection, database, name)
+        except BaseException:
+            connection.terminate()
+            raise
+    link = Link(database, connection)
+    return OpenLog(database, team, head, link, link)
+
+
+@asynccontextmanager
+async def usable(database: Database) -> AsyncGenerator[None]:
+    """Raise errors of a first contact as `DatabaseUnusable`, which names a remedy."""
+    try:
+        yield
     except MusterError:
         raise
     except Exception as error:
         raise DatabaseUnusable(place=database.place, detail=detail_of(error)) from error
+
+
+async def find_team(connection: Connection, database: Database, name: str) -> tuple[int, LogHead]:
+    """The number of a team, and where its log ends."""
+    found = await connection.fetchrow(SQL["find_team"], name)
+    if found is None:
+        raise NoTeam(home=f"{database.place} with the name {name!r}")
     team, seq, link = found
-    return OpenLog(
-        database, team, LogHead(seq, link), Link(database, writer), Link(database, reader)
-    )
+    return team, LogHead(seq, link)
+
+
+async def require_schema(connection: Connection, database: Database) -> None:
+    """Refuse a database without muster's tables, or with those of a newer muster."""
+    if not await connection.fetchval(SQL["has_schema"]):
+        raise NoTeam(home=database.place)
+    _require_known(int(await connection.fetchval(SQL["schema_version"])), database.place, POSTGRES)
 
 
 async def migrate(
@@ -63,10 +98,14 @@ async def migrate(
         await connection.execute(SQL["lock_schema"])
         await connection.execute(SQL["create_schema"])
         version = int(await connection.fetchval(SQL["schema_version"]))
-        if version > steps[-1].number:
-            found, known = f"schema {version}", f"schema {steps[-1].number}"
-            raise LogTooNew(path=place, found=found, known=known)
+        _require_known(version, place, steps)
         for step in steps:
             if step.number > version:
                 await connection.execute(step.script)
                 await connection.execute(SQL["add_migration"], step.number)
+
+
+def _require_known(version: int, place: str, steps: Sequence[Migration]) -> None:
+    if version > steps[-1].number:
+        found, known = f"schema {version}", f"schema {steps[-1].number}"
+        raise LogTooNew(path=place, found=found, known=known)

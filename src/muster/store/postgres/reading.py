@@ -44,6 +44,11 @@ class PostgresReader:
             scan.take(await self._page(query, 0, scan.before, SCAN_PAGE, SCAN_BYTES))
         return scan.result
 
+    async def last_seq(self) -> int:
+        """The newest committed `seq`; 0 for an empty log."""
+        rows = await self._fetch("find_end")
+        return int(rows[0][0]) if rows else 0
+
     async def load_snapshot(self, version: int) -> Snapshot | None:
         """The newest undamaged snapshot of that version, if any."""
         for seq, crc, data in await self._fetch("load_snapshots", version):

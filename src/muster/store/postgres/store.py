@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 
 from muster.errors import DatabaseFailed, MusterError
+from muster.home.file_lock import FileLock
 from muster.store.base import (
     BYTES_END,
     EVERYTHING,
@@ -52,9 +53,10 @@ class _Turn(NamedTuple):
 class PostgresStore(SharedStore):
     """One team's log in a database, to which other processes write as well."""
 
-    def __init__(self, log: OpenLog) -> None:
+    def __init__(self, log: OpenLog, lock: FileLock | None = None) -> None:
         super().__init__(last_seq=log.head.seq)
         self._log = log
+        self._lock = lock
         self._end = log.head
         self._reader = PostgresReader(log)
         self._is_contended = False
@@ -68,9 +70,19 @@ class PostgresStore(SharedStore):
         self._hearing = self._loop.create_task(self._news.run())
 
     @classmethod
-    async def open(cls, database: Database, team: str) -> "PostgresStore":
-        """Open the log of a team in a database; creates it as needed."""
-        return cls(await open_log(database, team))
+    async def open(
+        cls,
+        database: Database,
+        team: str,
+        *,
+        creates: bool = True,
+        lock: FileLock | None = None,
+    ) -> "PostgresStore":
+        """Open the log of a team in a database; creates it as needed, if it may.
+
+        `lock` is that of the home of this writer; it is released when the store is closed.
+        """
+        return cls(await open_log(database, team, creates=creates), lock)
 
     @property
     def is_shared(self) -> bool:
@@ -133,6 +145,8 @@ class PostgresStore(SharedStore):
             self._hearing.cancel()
             await asyncio.wait({self._hearing})
             await self._log.close()
+            if self._lock is not None:
+                self._lock.release()
 
     async def _write_waiting(self) -> None:
         try:

@@ -6,6 +6,10 @@
 CREATE SCHEMA IF NOT EXISTS muster;
 CREATE TABLE IF NOT EXISTS muster.migrations (number integer PRIMARY KEY);
 
+-- name: has_schema
+-- Whether the database has muster's tables. Without parameters.
+SELECT to_regclass('muster.migrations') IS NOT NULL
+
 -- name: lock_schema
 -- One process at a time creates or migrates the schema; released at the end of the transaction.
 SELECT pg_advisory_xact_lock(hashtextextended('muster migrations', 0));

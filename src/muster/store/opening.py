@@ -1,0 +1,83 @@
+"""Opens the log of a home, wherever it is: in the file `team.db`, or in a database.
+
+asyncpg is imported only for a log in a database.
+"""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from muster.errors import MissingExtra, TeamTaken
+from muster.home.database import TeamDatabase, database_of
+from muster.home.lock import LOG_FILE, lock_home
+from muster.store.base import EventStore, ReadableLog
+from muster.store.reading import LogReader
+
+if TYPE_CHECKING:
+    from muster.store.postgres.connecting import Database
+
+
+def open_reader(home: Path) -> ReadableLog:
+    """Open the log of a home for reading; never creates one. Raises `NoTeam` where there is none.
+
+    It needs no server, and no event loop.
+    """
+    kept = database_of(home, os.environ)
+    if kept is None:
+        return LogReader.open(home / LOG_FILE)
+    database = database_at(kept)
+    from muster.store.postgres.blocking import BlockingReader
+
+    return BlockingReader.open(database, kept.team)
+
+
+async def open_store(home: Path) -> EventStore:
+    """Lock a home and open its log for writing; a log in a file is created or migrated as needed.
+
+    A team in a database must exist: `muster up` creates it before it names it in the home.
+    """
+    kept = database_of(home, os.environ)
+    if kept is None:
+        from muster.store.sqlite import SqliteStore
+
+        return await SqliteStore.open(home)
+    database = database_at(kept)
+    from muster.store.postgres.store import PostgresStore
+
+    lock = lock_home(home)
+    try:
+        return await PostgresStore.open(database, kept.team, creates=False, lock=lock)
+    except BaseException:
+        lock.release()
+        raise
+
+
+async def begin_team(kept: TeamDatabase, *, is_new: bool) -> None:
+    """Create a new team in a database, or see that it is there. Raises `TeamTaken` or `NoTeam`."""
+    database = database_at(kept)
+    from muster.store.postgres.opening import open_log
+
+    log = await open_log(database, kept.team, creates=is_new)
+    await log.close()
+    if is_new and log.head.seq:
+        raise TeamTaken(place=database.place, team=kept.team)
+
+
+def database_at(kept: TeamDatabase) -> "Database":
+    """A database, for the modules that talk to it. Raises `MissingExtra` without the driver."""
+    try:
+        from muster.store.postgres.connecting import Database
+    except ModuleNotFoundError as missing:
+        if missing.name != "asyncpg":
+            raise
+        raise MissingExtra(what="A log in PostgreSQL", extra="postgres") from None
+    return Database(kept.url)
+
+
+def log_stamp(home: Path) -> object:
+    """A value that is another one after the log of a home was written to."""
+    if database_of(home, os.environ) is not None:
+        with open_reader(home) as log:
+            return log.last_seq()
+    files = (home / LOG_FILE, home / f"{LOG_FILE}-wal")
+    return [each.stat().st_mtime_ns if each.exists() else 0 for each in files]

@@ -1,0 +1,119 @@
+"""A team whose log is in PostgreSQL, as a person runs it: one command, restarts, other shells."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from muster.home.database import FILE, find
+from tests.homes import muster
+from tests.live import Scene, Server, a_scene, live
+from tests.postgres import a_database, new_team
+
+
+@pytest.fixture
+def team() -> str:
+    return new_team()
+
+
+def environ(team: str) -> dict[str, Any]:  # as keyword arguments
+    return {"MUSTER_STORE_DATABASE": a_database().url, "MUSTER_STORE_TEAM": team}
+
+
+def say_something(server: Server) -> str:
+    """Let two agents take turns; the name of one."""
+    with a_scene(server) as scene:
+        scene.connected("pm", "dev")
+        scene.opened("pm", "dev")
+        scene.says("Begin.")
+        take_turn(scene, "pm", "The plan is tea.")
+        take_turn(scene, "dev", "Agreed.")
+        return scene.named("pm")
+
+
+def take_turn(scene: Scene, name: str, text: str) -> None:
+    scene.next(name)
+    scene.says(text, by=name)
+    scene.turn("complete", name)
+
+
+def test_a_team_lives_in_a_database_and_goes_on_after_a_restart(tmp_path: Path, team: str) -> None:
+    home = tmp_path / "home"
+    with live(home, **environ(team)) as server:
+        pm = say_something(server)
+        seen = muster("status", "--json", "--home", str(home))
+        assert seen.returncode == 0, seen.stderr
+        report = json.loads(seen.stdout)
+        assert report["running"] is True
+        assert pm in [agent["name"] for agent in report["team"]["agents"]]
+    with live(home) as server, a_scene(server) as scene:  # the home remembers its database
+        names = [each["name"] for each in scene.get("/api/agents")["agents"]]
+        assert pm in names
+    assert {path.name for path in home.glob("team.*")} == {FILE}
+
+
+def test_verbs_without_a_server_read_the_database(tmp_path: Path, team: str) -> None:
+    home = tmp_path / "home"
+    with live(home, **environ(team)) as server:
+        pm = say_something(server)
+    for verb in (
+        ("status",),
+        ("log", "--limit", "5"),
+        ("why", pm),
+        ("agents",),
+        ("transcript", pm),
+        ("search", "tea"),
+        ("needs",),
+        ("since", "--hours", "1"),
+        ("costs",),
+        ("export", str(tmp_path / "export.json")),
+        ("doctor",),
+    ):
+        ran = muster(*verb, "--home", str(home))
+        assert ran.returncode == 0, (verb, ran.stdout, ran.stderr)
+
+
+def test_the_option_names_the_database_once(tmp_path: Path, team: str) -> None:
+    home = tmp_path / team
+    line = ("up", "--home", str(home), "--port", "0", "--no-browser", "--detach")
+    begun = muster(*line, "--database", a_database().url)
+    assert begun.returncode == 0, begun.stderr
+    try:
+        kept = find(home)
+        assert kept is not None
+        assert (kept.url, kept.team) == (a_database().url, team)
+    finally:
+        assert muster("down", "--home", str(home)).returncode == 0
+
+
+def test_a_home_with_a_log_of_its_own_is_not_led_elsewhere(tmp_path: Path, team: str) -> None:
+    home = tmp_path / "home"
+    with live(home):
+        pass
+
+    refused = muster("up", "--home", str(home), "--port", "0", **environ(team))
+
+    assert refused.returncode == 3
+    assert "muster move-store" in refused.stderr
+    assert not (home / FILE).exists()
+
+
+def test_the_name_of_another_team_is_refused(tmp_path: Path, team: str) -> None:
+    with live(tmp_path / "one", **environ(team)):
+        pass
+
+    refused = muster("up", "--home", str(tmp_path / "two"), "--port", "0", **environ(team))
+
+    assert refused.returncode == 3
+    assert "muster join" in refused.stderr
+    assert not (tmp_path / "two").exists()
+
+
+@pytest.mark.parametrize("wrong", ["mysql://h/d", "muster", "postgresql://"])
+def test_what_is_no_address_is_refused_before_anything_starts(tmp_path: Path, wrong: str) -> None:
+    refused = muster("up", "--home", str(tmp_path / "home"), "--database", wrong)
+
+    assert refused.returncode == 2
+    assert "postgresql://USER@HOST/DATABASE" in refused.stderr
+    assert not (tmp_path / "home").exists()
