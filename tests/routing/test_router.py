@@ -46,8 +46,8 @@ def test_routing_of_the_development_set_meets_its_goals(bodies: bool) -> None:
 def test_routing_of_other_teams_stays_above_its_floor(
     team: str, right: float, paraphrases: float, top: float, left: float
 ) -> None:
-    """Nothing is tuned on the clinic, on transit and on the hotel; the author of the thesaurus knew the requests
-    of the shop."""
+    """Nothing is tuned on the clinic, on transit and on the hotel; the author of the thesaurus knew
+    the requests of the shop."""
     answered = answer(read_set(DATA / team / "queries.jsonl"), DATA / team / "agents", bodies=True)
     work = [(each, decision) for each, decision in answered if MAIN not in each.acceptable]
     found = [each.kind for each, decision in work if is_in_first(each, decision, 3)]
