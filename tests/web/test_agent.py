@@ -227,7 +227,7 @@ def test_a_refusal_is_shown_next_to_its_button(
     def refused(route: Route) -> None:  # by the server itself, as it refuses a viewer
         route.continue_(headers={**route.request.headers, "authorization": f"Bearer {viewer}"})
 
-    for path in ("**/api/agents/Faily/run", "**/api/send"):
+    for path in ("**/api/agents/*/run", "**/api/send"):
         visitor.context.route(path, refused)
     page = visitor.signed_in(server, "#/agent/Faily")
     page.get_by_role("button", name="Start Agent").click()

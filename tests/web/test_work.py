@@ -8,13 +8,14 @@ from playwright.sync_api import Locator, Page, expect
 
 from muster.machines.commands import ReportPlan
 from muster.machines.vocabulary import Activity, PlanState, PlanStep
+from tests.asking import asker
 from tests.inside import Inside, inside
 from tests.web.pages import Watched
 
 
 @pytest.fixture(scope="module")
 def muster(tmp_path_factory: pytest.TempPathFactory) -> Generator[Inside]:
-    with inside(tmp_path_factory.mktemp("work"), "Ada") as team:
+    with inside(tmp_path_factory.mktemp("work"), "Ada", "Bea") as team:
         team.runs("Ada")
         yield team
 
@@ -83,3 +84,18 @@ def test_hostile_and_cut_input_is_shown_as_text(person: Watched, muster: Inside)
     expect(step(page, "nobody saw its call")).to_have_attribute("data-state", "done")
     expect(step(page, "List")).to_be_visible()
     assert page.evaluate("window.hurt") is None
+
+
+def test_a_first_tool_call_does_not_take_the_search_from_a_person_who_types(
+    person: Watched, muster: Inside
+) -> None:
+    muster.runs("Bea")
+    page = person.signed_in(muster.server, "#/agent/Bea")
+    search = page.get_by_role("searchbox", name="Search in the output")
+    search.press_sequentially("err")
+    muster.calls("Bea", Activity.TOOL_CALL, "Bash", json.dumps({"command": "ls"}), "call-9")
+    with asker(muster.server, muster.server.token) as boss:
+        boss.post("/api/send", {"message": "after the call", "targetAgent": "Bea"}, 201)
+    expect(page.locator("chat-thread .log")).to_contain_text("after the call")
+    search.press_sequentially("or")
+    expect(search).to_have_value("error")

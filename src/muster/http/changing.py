@@ -3,7 +3,7 @@
 from typing import Final
 
 from muster.errors import NotFound
-from muster.http.routing import ApiCall
+from muster.http.routing import DOCUMENT, ApiCall
 from muster.machines.state import Agent
 
 _NEXT: Final = "takes effect at its next session"
@@ -24,6 +24,21 @@ def has_session(call: ApiCall, name: str) -> bool:
     """Whether an agent has a session now."""
     agent = known_agent(call, name)
     return agent is not None and agent.session is not None
+
+
+def table_name(call: ApiCall, name: str) -> str:
+    """The name of the table that a request is about. One that names the document of an agent
+    (`agent-identity:9`) is about the agent's table, however that is called now."""
+    agent = known_agent(call, name) if name.startswith(DOCUMENT) else None
+    if agent is None:
+        return name
+    return call.muster.settings.in_force.followed.table_about(agent.seat) or agent.id
+
+
+def present_name(call: ApiCall, name: str) -> str:
+    """The name that an agent has now, where a request names its document."""
+    agent = known_agent(call, name) if name.startswith(DOCUMENT) else None
+    return name if agent is None else agent.id
 
 
 def known_agent(call: ApiCall, name: str) -> Agent | None:

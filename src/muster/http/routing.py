@@ -59,7 +59,7 @@ ACTORS: Final = frozenset({Role.OPERATOR, Role.AGENT})
 SAFE: Final = frozenset({"GET", "HEAD"})
 """Methods that change nothing."""
 
-_DOCUMENT: Final = "agent-identity:"
+DOCUMENT: Final = "agent-identity:"
 
 T = TypeVar("T")
 
@@ -165,7 +165,7 @@ class ApiCall:
         team = self.team
         seat = team.names.get(name_key(name))
         if seat is None:
-            seat = _seat(name.removeprefix(_DOCUMENT))
+            seat = _seat(name.removeprefix(DOCUMENT))
         found = None if seat is None else team.agents.get(seat)
         found = found or self._renamed_caller(name) or retired_as(team, name)
         if found is None:

@@ -101,6 +101,7 @@ def view_agent(team: Team, agent: Agent, now: datetime, *, whole: bool = False) 
         seat=agent.seat,
         place=grid_place(team, agent),
         name=agent.name,
+        former_names=agent.earlier_names,
         status=team.shown_status(agent),
         authority=agent.authority,
         disabled=agent.disabled,

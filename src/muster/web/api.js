@@ -58,6 +58,9 @@ export const say = (path, body, key) => ask("POST", path, body, { "idempotency-k
 /** Send the content of a file. */
 export const upload = (path, file) => ask("POST", path, file);
 
+/** An agent in a request: by its seat, which it keeps when it is renamed. Its name may be another agent's by then. */
+export const idOf = ({ seat }) => `agent-identity:${seat}`;
+
 /** A path with names in it: path`/api/agents/${name}/run`. */
 export function path(parts, ...names) {
   return parts.reduce((whole, part, index) => whole + encodeURIComponent(names[index - 1]) + part);

@@ -15,6 +15,15 @@ export function go(...parts) {
   location.hash = link(...parts);
 }
 
+/** The seat that the place in the history led to, however its agent was called then. */
+export const seatHere = () => history.state?.seat;
+
+/** Have the URL say the present name of the agent that is shown; Back and reload lead to its seat. */
+export function renamed(seat, ...parts) {
+  shown = link(...parts);
+  history.replaceState({ ...history.state, seat }, "", shown);
+}
+
 /** The view and the parameters in the URL. */
 export function route() {
   const [name, ...rest] = location.hash.replace(/^#\/?/, "").split("/").map(decoded);
@@ -65,7 +74,7 @@ async function show(main) {
 /** Scroll to where one was: a place that was left is found again with Back, a new one begins at its top. */
 function goToPlace() {
   entry = history.state?.entry ?? Math.max(entry, ...scrolled.keys()) + 1;
-  history.replaceState({ entry }, "");
+  history.replaceState({ ...history.state, entry }, "");
   scrollTo(0, scrolled.get(entry) ?? 0);
 }
 

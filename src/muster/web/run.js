@@ -1,21 +1,21 @@
 // The controls of an agent, as the server lists them: shared by the card, the keyboard shortcut and the agent view.
 
-import { path, post, put } from "./api.js";
+import { idOf, path, post, put } from "./api.js";
 import { store } from "./store.js";
 import { offerUndo } from "./toast.js";
 
 const REQUESTS = {
   run: (agent, { desired, now }) =>
-    put(path`/api/agents/${agent.id}/run`, { desired, note: noteOf(desired), ...(now ? { now } : {}) }),
-  wake: (agent) => post("/api/agents/wake", { agents: [agent.id] }),
-  sleep: (agent) => post("/api/agents/sleep", { agents: [agent.id] }),
+    put(path`/api/agents/${idOf(agent)}/run`, { desired, note: noteOf(desired), ...(now ? { now } : {}) }),
+  wake: (agent) => post("/api/agents/wake", { agents: [idOf(agent)] }),
+  sleep: (agent) => post("/api/agents/sleep", { agents: [idOf(agent)] }),
   restart: (agent, { now }) =>
-    post(path`/api/agents/${agent.id}/restart`, { note: "restarted in Mission Control", now }),
-  interrupt: (agent) => post(path`/api/agents/${agent.id}/interrupt`),
-  keep: (agent) => post(path`/api/agents/${agent.id}/adopt`),
-  retry: (agent) => post(path`/api/agents/${agent.id}/retry`),
+    post(path`/api/agents/${idOf(agent)}/restart`, { note: "restarted in Mission Control", now }),
+  interrupt: (agent) => post(path`/api/agents/${idOf(agent)}/interrupt`),
+  keep: (agent) => post(path`/api/agents/${idOf(agent)}/adopt`),
+  retry: (agent) => post(path`/api/agents/${idOf(agent)}/retry`),
   summon: ({ seat }) => post("/api/agents/summon", { seats: [seat] }),
-  enable: (agent) => post(path`/api/agents/${agent.id}/enable`),
+  enable: (agent) => post(path`/api/agents/${idOf(agent)}/enable`),
 };
 
 const noteOf = (desired) => `${desired === "pause" ? "stopped" : "started"} in Mission Control`;

@@ -7,7 +7,7 @@
 //   topics:  team  agents  agent:9  channels  channel:design  partial:design  events  pending  status
 
 import { plain } from "./ansi.js";
-import { get } from "./api.js";
+import { get, idOf } from "./api.js";
 import { callLine } from "./calls.js";
 import { secondsUntil, setServerTime } from "./clock.js";
 import { follow } from "./stream.js";
@@ -66,6 +66,17 @@ class Store {
   agent(id) {
     const key = id.toLowerCase();
     return [...this.agents.values()].find((each) => each.id.toLowerCase() === key) ?? null;
+  }
+
+  /** The agent of a link: in the seat that it led to before, if the name is or was that agent's; else by its name, or
+   *  by the only one that was called so. */
+  agentOf(name, seat) {
+    const key = name.toLowerCase();
+    const was = (agent) => [idOf(agent), ...agent.formerNames].some((each) => each.toLowerCase() === key);
+    const before = this.agents.get(seat);
+    if (before && (before.id.toLowerCase() === key || was(before))) return before;
+    const former = [...this.agents.values()].filter(was);
+    return this.agent(name) ?? (former.length === 1 ? former[0] : null);
   }
 
   channel(name) {

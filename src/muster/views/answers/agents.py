@@ -257,6 +257,9 @@ class AgentView(View, frozen=True, kw_only=True):
     seat: SeatId
     place: SeatId | None = None  # in the grid of nine; none beside it
     name: str | None
+    former_names: tuple[str, ...] = ()
+    """The names that it had, the first one first."""
+
     status: Status
     authority: Authority
     disabled: bool

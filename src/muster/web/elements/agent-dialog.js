@@ -1,7 +1,7 @@
 // The dialogs that add an agent, and that change, rename or remove one: they edit muster.toml through the server, which
 // validates every edit and shows it before it is written.
 
-import { get, patch, path, post, remove } from "../api.js";
+import { get, idOf, patch, path, post, remove } from "../api.js";
 import { errorLine, h, pushButton, setHidden, setText, show } from "../dom.js";
 import { go } from "../router.js";
 import { commandLine } from "../words.js";
@@ -133,7 +133,7 @@ export async function showAgentSettings(agent) {
 /** The form of an agent's table. A new name that is typed below it is saved with it. */
 function tableOf(agent, table, version, dialog, renaming) {
   const form = new AgentForm(() => preview.soon());
-  const at = path`/api/settings/agents/${table.name}`;
+  const at = path`/api/settings/agents/${idOf(agent)}`;
   const submit = h("button", { class: "main", text: "Save" });
   const preview = new Preview(form, () => ({
     name: table.name,
@@ -166,7 +166,7 @@ function tableOf(agent, table, version, dialog, renaming) {
 
 /** The session runs with earlier settings: say so, and offer to restart it. */
 function outdated(agent, dialog) {
-  const at = path`/api/agents/${agent.id}/restart`;
+  const at = path`/api/agents/${idOf(agent)}/restart`;
   const button = h("button", { type: "button", text: "Restart it now" });
   const error = errorLine();
   button.addEventListener("click", async () => {
@@ -207,10 +207,9 @@ class Renaming {
 
   async apply() {
     const name = this.#typed;
-    const rename = () => post(path`/api/settings/agents/${this.agent.id}/rename`, { name });
+    const rename = () => post(path`/api/settings/agents/${idOf(this.agent)}/rename`, { name });
     if (!(await tried(this.button, this.error, rename))) return void this.name.focus();
     this.dialog.close();
-    go("agent", name);
   }
 
   #form() {
@@ -231,7 +230,7 @@ class Renaming {
 }
 
 function removal(agent, dialog) {
-  const at = path`/api/settings/agents/${agent.id}`;
+  const at = path`/api/settings/agents/${idOf(agent)}`;
   const ask = h("button", { type: "button", text: "Remove…" });
   const sure = h("button", { type: "button", "data-color": "red", text: `Remove ${agent.id}`, hidden: true });
   const effect = h("p", { role: "status" });
@@ -276,7 +275,7 @@ function retirement(agent, dialog) {
     sure.focus();
   });
   sure.addEventListener("click", async () => {
-    if (await tried(sure, error, () => remove(path`/api/agents/${agent.id}`))) {
+    if (await tried(sure, error, () => remove(path`/api/agents/${idOf(agent)}`))) {
       dialog.close();
       go("");
     }

@@ -1,6 +1,6 @@
 // The plan of an agent: the to-do list that its program keeps, as a checklist. Each change brings all of its steps.
 
-import { get, path } from "../api.js";
+import { get, idOf, path } from "../api.js";
 import { h, keyed, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
 import { store } from "../store.js";
@@ -21,8 +21,7 @@ class AgentPlan extends Part {
   }
 
   async #load() {
-    const { id } = store.agents.get(this.seat);
-    const asked = `/api/log?types=agent_plan&limit=1&${path`agent=${id}`}`;
+    const asked = `/api/log?types=agent_plan&limit=1&${path`agent=${idOf(this)}`}`;
     const { events } = await get(asked).catch(() => ({ events: [] }));
     for (const event of events) this.#take(event);
   }

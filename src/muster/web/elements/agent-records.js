@@ -1,6 +1,6 @@
 // The records of an agent: soul, wake payload, transcripts by session, and the explanation of its state.
 
-import { get, path, post } from "../api.js";
+import { get, idOf, path, post } from "../api.js";
 import { timeOfDay } from "../clock.js";
 import { spentInFull } from "../costs.js";
 import { errorLine, h, pushButton, show } from "../dom.js";
@@ -18,7 +18,7 @@ function later(fill) {
 
 export const soul = (agent) =>
   later(async (element) => {
-    const { document } = await get(path`/api/agents/${agent.id}`);
+    const { document } = await get(path`/api/agents/${idOf(agent)}`);
     if (!document.individuationArtifact) {
       return element.replaceChildren(
         h("p", {
@@ -27,7 +27,7 @@ export const soul = (agent) =>
         }),
       );
     }
-    const { versions } = await get(path`/api/agents/${agent.id}/soul`);
+    const { versions } = await get(path`/api/agents/${idOf(agent)}/soul`);
     element.replaceChildren(
       h("pre", { class: "soul", text: document.individuationArtifact }), // as it was written, line by line
       ...(versions.length > 1 ? versions.map((version) => soulVersion(agent, element, version)) : []),
@@ -39,7 +39,7 @@ function soulVersion(agent, element, version) {
   const error = errorLine();
   const choose = async () => {
     try {
-      await post(path`/api/agents/${agent.id}/soul/choose`, { version: version.number });
+      await post(path`/api/agents/${idOf(agent)}/soul/choose`, { version: version.number });
       element.replaceWith(soul(agent));
     } catch (problem) {
       show(error, problem.message);
@@ -61,7 +61,7 @@ function soulVersion(agent, element, version) {
 
 export const wakePayload = (agent) =>
   later(async (element) => {
-    const { text, payload } = await get(path`/api/agents/${agent.id}/wake-payload`);
+    const { text, payload } = await get(path`/api/agents/${idOf(agent)}/wake-payload`);
     const parts = [
       payload.hasSoul ? "its soul" : "no soul",
       payload.earlier?.length && `a digest of ${payload.earlier.length} earlier`,
@@ -77,7 +77,7 @@ export const wakePayload = (agent) =>
 
 export const why = (agent) =>
   later(async (element) => {
-    const { accounts } = await get(path`/api/agents/${agent.id}/why`);
+    const { accounts } = await get(path`/api/agents/${idOf(agent)}/why`);
     element.replaceChildren(
       ...accounts.map(({ title, steps }) =>
         h(
@@ -113,7 +113,7 @@ export const why = (agent) =>
 /** Conversations with the agent's program, each with a button that resumes it in the next session. */
 export const conversations = (agent) =>
   later(async (element) => {
-    const place = path`/api/agents/${agent.id}/past-conversations`;
+    const place = path`/api/agents/${idOf(agent)}/past-conversations`;
     const found = await get(place);
     const error = errorLine();
     const resume = (id) =>
@@ -194,7 +194,7 @@ async function newestMessages(agent, before = null) {
   for (let page = 0; earlier && page < PAGES; page += 1) {
     const first = found[0]?.seq ?? before;
     const upto = first === null ? "" : `&before=${first}`;
-    const answer = await get(`${path`/api/agents/${agent.id}/messages`}?limit=256${upto}`);
+    const answer = await get(`${path`/api/agents/${idOf(agent)}/messages`}?limit=256${upto}`);
     found = [...answer.messages, ...found];
     earlier = Boolean(answer.earlier);
   }
@@ -204,7 +204,7 @@ async function newestMessages(agent, before = null) {
 /** The agent's sessions: first and last seq, start, end and outcome. */
 async function sessionsOf(agent) {
   const { events } = await get(
-    `/api/log?types=session_start,session_end&limit=1000&agent=${encodeURIComponent(agent.id)}`,
+    `/api/log?types=session_start,session_end&limit=1000&agent=${encodeURIComponent(idOf(agent))}`,
   );
   const lives = [];
   for (const event of events) {

@@ -1,7 +1,7 @@
 // The work of an agent, live: each tool call with its input, its result, how long it took, and a change of a file as
 // a difference. Programs that report no tool calls have their output beside it.
 
-import { get, path } from "../api.js";
+import { get, idOf, path } from "../api.js";
 import { isText, oneLine, parsed } from "../calls.js";
 import { secondsSince, span, timeOfDay } from "../clock.js";
 import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
@@ -41,8 +41,7 @@ class AgentWork extends Part {
   }
 
   async #load() {
-    const { id } = store.agents.get(this.seat);
-    const asked = `/api/log?types=agent_activity&limit=${KEPT}&${path`agent=${id}`}`;
+    const asked = `/api/log?types=agent_activity&limit=${KEPT}&${path`agent=${idOf(this)}`}`;
     const { events } = await get(asked).catch(() => ({ events: [] }));
     this.loaded = true;
     this.#take([...events, ...this.early.splice(0)]);

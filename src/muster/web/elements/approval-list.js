@@ -93,7 +93,7 @@ class ApprovalList extends Part {
     });
     const lines = approval.detail.split("\n").length;
     const long = lines > LINES_SEEN || approval.detail.length > 600;
-    row.approval = approval;
+    row.who = h("a", {}, h("strong"));
     row.rest = h("span", { class: "rest" });
     row.note = h("input", {
       placeholder: "reason (shown to the agent)",
@@ -120,7 +120,7 @@ class ApprovalList extends Part {
       h(
         "p",
         { class: "asked" },
-        h("a", { href: link("agent", agent) }, h("strong", { text: agent })),
+        row.who,
         h("span", { class: "wants", text: ` ${wants(approval)}` }),
         channel && [" in ", h("a", { class: "where", href: link("channel", channel), text: `#${channel}` })],
       ),
@@ -190,6 +190,9 @@ function changed(change) {
 }
 
 function update(row, approval) {
+  row.approval = approval;
+  setAttribute(row.who, "href", link("agent", approval.agent));
+  setText(row.who.firstChild, approval.agent);
   const key = approvalKey(approval);
   const pending = store.pending.get(key);
   for (const button of [...row.allows, row.deny]) {

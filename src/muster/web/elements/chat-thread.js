@@ -1,9 +1,10 @@
 // The chat with an agent: messages with their delivery state, and the message form.
 
-import { get, newKey, path, say } from "../api.js";
+import { get, idOf, newKey, path, say } from "../api.js";
 import { look } from "../badge.js";
 import { timeOfDay } from "../clock.js";
-import { errorLine, h, keyed, pushButton, setHidden, setText, show } from "../dom.js";
+import { errorLine, h, keyed, pushButton, setAttribute, setHidden, setText, show } from "../dom.js";
+import { draftKey, keepDraft, settleDraft } from "../drafts.js";
 import { showMarkdown } from "../markdown.js";
 import { Part } from "../part.js";
 import { see } from "../seen.js";
@@ -35,10 +36,10 @@ class ChatThread extends Part {
     this.error = errorLine();
     this.box = h("textarea", {
       rows: "2",
-      "aria-label": `Message to ${this.agent.id}`,
       placeholder: "Write a message. Enter sends, Shift+Enter adds a line.",
     });
-    this.box.value = sessionStorage.getItem(this.#draft) ?? "";
+    this.draft = draftKey("message", this.agent);
+    keepDraft(this.box, this.draft);
     this.button = h("button", { type: "submit", class: "main", text: "Send" });
     this.files = new FileTray();
     const form = h(
@@ -60,7 +61,6 @@ class ChatThread extends Part {
       this.note,
       this.error,
     );
-    this.box.addEventListener("input", () => sessionStorage.setItem(this.#draft, this.box.value));
     this.box.addEventListener("keydown", (event) => this.#typed(event));
     this.listen((events) => events.some((event) => this.#ours(event)) && this.#reload());
     this.watch(["pending", `agent:${this.seat}`], () => this.#paintForm());
@@ -77,11 +77,7 @@ class ChatThread extends Part {
 
   #see() {
     const { agent } = this;
-    if (agent) see({ agent: agent.id }, agent.spoke, agent.seen);
-  }
-
-  get #draft() {
-    return `draft:${this.agent.id}`;
+    if (agent) see({ agent: idOf(agent) }, agent.spoke, agent.seen);
   }
 
   get #key() {
@@ -101,7 +97,7 @@ class ChatThread extends Part {
 
   async #load() {
     try {
-      const page = await get(path`/api/agents/${this.agent.id}/messages`);
+      const page = await get(path`/api/agents/${idOf(this)}/messages`);
       if (!this.older.length) setHidden(this.more, !page.earlier);
       const first = page.messages.length ? page.messages[0].seq : Number.POSITIVE_INFINITY;
       const known = new Map([...this.older, ...this.messages].map((each) => [each.seq, each]));
@@ -116,7 +112,7 @@ class ChatThread extends Part {
   async #loadOlder() {
     const [oldest] = this.messages;
     if (!oldest) return;
-    const page = await get(`${path`/api/agents/${this.agent.id}/messages`}?before=${oldest.seq}`);
+    const page = await get(`${path`/api/agents/${idOf(this)}/messages`}?before=${oldest.seq}`);
     const height = this.log.scrollHeight;
     this.older = [...page.messages, ...this.older];
     setHidden(this.more, !page.earlier);
@@ -204,7 +200,7 @@ class ChatThread extends Part {
     event.preventDefault();
     const message = this.files.message(this.box.value.trim());
     if (!message || store.pending.has(this.#key)) return;
-    const body = { ...message, targetAgent: this.agent.id };
+    const body = { ...message, targetAgent: idOf(this) };
     const same = JSON.stringify(body);
     if (this.sent?.same !== same) this.sent = { same, key: newKey() };
     const said = await store.act(this.#key, "Send", () => say("/api/send", body, this.sent.key));
@@ -212,13 +208,13 @@ class ChatThread extends Part {
     this.sent = null;
     setText(this.note, message.files ? said.effect : "");
     if (message.files) this.files.clear();
-    if (this.box.value.trim() === message.message) this.box.value = "";
-    sessionStorage.setItem(this.#draft, this.box.value);
+    if (settleDraft(this.box, this.draft, body.message)) this.box.value = "";
     this.#load();
   }
 
   #paintForm() {
     const pending = store.pending.has(this.#key);
+    if (this.agent) setAttribute(this.box, "aria-label", `Message to ${this.agent.id}`);
     setText(this.button, pending ? "Sending …" : "Send");
     this.button.setAttribute("aria-disabled", String(pending));
     show(this.error, store.failed.get(this.#key));

@@ -1,10 +1,10 @@
 // Who allowed or denied what of an agent, the newest first. Loaded with the page, and after each answer.
 
+import { idOf } from "../api.js";
 import { decisions } from "../approvals.js";
 import { moment } from "../clock.js";
 import { h, keyed, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
-import { store } from "../store.js";
 import { visible } from "../visible.js";
 
 const REACH = { once: "", session: " for the session", always: " always" };
@@ -21,7 +21,7 @@ class DecisionList extends Part {
   }
 
   async #load() {
-    const found = await decisions(store.agents.get(this.seat)?.id).catch(() => null);
+    const found = await decisions(idOf(this)).catch(() => null);
     if (!found) return;
     setHidden(this, found.decisions.length === 0);
     setText(this.heading, `Decisions (${found.decisions.length}${found.before ? "+" : ""})`);

@@ -1,6 +1,6 @@
 // The newest failure of an agent, until a session succeeds: how often, why, the last lines of stderr, and the next try.
 
-import { get } from "../api.js";
+import { get, idOf } from "../api.js";
 import { moment, secondsSince, span } from "../clock.js";
 import { h, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
@@ -53,7 +53,7 @@ class FailurePanel extends Part {
     setText(this.reason, visible(reason, REASON_CHARS));
     setHidden(this.stderr, true);
     const where = new URLSearchParams({
-      agent: this.agent.id,
+      agent: idOf(this),
       types: "agent_output,session_end",
       before: String(seq + 1),
       limit: String(EVENTS),

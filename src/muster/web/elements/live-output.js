@@ -2,11 +2,10 @@
 // terminal, and a search. The page keeps only the newest lines; the output files are complete.
 
 import { ansi, plain } from "../ansi.js";
-import { get, path } from "../api.js";
+import { get, idOf, path } from "../api.js";
 import { moment, timeOfDay } from "../clock.js";
 import { h, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
-import { store } from "../store.js";
 
 const LINES = 1000;
 const LINE_CHARS = 2000;
@@ -50,7 +49,7 @@ class LiveOutput extends Part {
   }
 
   async #load() {
-    const { output } = await get(path`/api/agents/${store.agents.get(this.seat).id}/output`).catch(() => ({
+    const { output } = await get(path`/api/agents/${idOf(this)}/output`).catch(() => ({
       output: [],
     }));
     this.loaded = true;

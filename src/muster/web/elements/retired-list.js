@@ -1,7 +1,7 @@
 // The agents that were retired: their souls and transcripts, and the button that brings one back. Hidden while there
 // are none.
 
-import { get, path, post } from "../api.js";
+import { get, idOf, path, post } from "../api.js";
 import { errorLine, h, keyed, pushButton, setHidden, setText, show } from "../dom.js";
 import { Part } from "../part.js";
 import { soul, transcript } from "./agent-records.js";
@@ -39,13 +39,13 @@ class RetiredList extends Part {
   }
 
   #row({ name, seat }) {
-    const id = `agent-identity:${seat}`; // the name may be another agent's by now
+    const id = idOf({ seat }); // the name may be another agent's by now
     const button = pushButton("Bring back", () => this.#restore(button, id), {
       data: { acts: "" },
       "aria-label": `Bring back ${name}`,
     });
     const details = h("details", {}, h("summary", {}, h("bdi", { text: name }), ` seat ${seat}`));
-    details.addEventListener("toggle", () => details.childElementCount > 1 || details.append(records(id)));
+    details.addEventListener("toggle", () => details.childElementCount > 1 || details.append(records(seat)));
     return h("li", {}, details, button);
   }
 
@@ -62,11 +62,11 @@ class RetiredList extends Part {
 }
 
 /** What stays of a retired agent: its soul, and what was said. */
-function records(id) {
+function records(seat) {
   const tabs = document.createElement("tab-set");
   tabs.tabs = [
-    { name: "Soul", make: () => soul({ id }) },
-    { name: "Transcript", make: () => transcript({ id }) },
+    { name: "Soul", make: () => soul({ seat }) },
+    { name: "Transcript", make: () => transcript({ seat }) },
   ];
   return tabs;
 }

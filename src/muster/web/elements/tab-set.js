@@ -8,7 +8,9 @@ class TabSet extends HTMLElement {
 
   connectedCallback() {
     if (this.childElementCount) return;
-    this.panel = h("div", { role: "tabpanel", tabindex: "0" });
+    // a person who reads or types in a panel has chosen it
+    const focusin = () => (this.isChosen = true);
+    this.panel = h("div", { role: "tabpanel", tabindex: "0", on: { focusin } });
     const list = h(
       "div",
       { role: "tablist", on: { keydown: (event) => this.#move(event) } },

@@ -5,6 +5,7 @@ import { get, newKey, path, say } from "../api.js";
 import { confirmed } from "../channels.js";
 import { moment } from "../clock.js";
 import { errorLine, h, keyed, pushButton, setAttribute, setHidden, setText, show } from "../dom.js";
+import { dropDraft, keepDraft, settleDraft } from "../drafts.js";
 import { Part } from "../part.js";
 import { store } from "../store.js";
 import { visible } from "../visible.js";
@@ -177,7 +178,7 @@ class WorkChanges extends Part {
     const workspace = this.found?.workspace;
     const isOpen = workspace?.state === "open";
     setHidden(this.buttons, !isOpen);
-    if (!isOpen) return setHidden(this.form, true);
+    if (!isOpen) return this.form.querySelector("textarea")?.value || setHidden(this.form, true);
     const busy = store.pending.get(this.#key)?.label;
     const failed = store.failed.get(this.#key) ?? "";
     show(this.error, failed);
@@ -233,14 +234,21 @@ class WorkChanges extends Part {
 
   #ask(name = "", line = null) {
     const where = name ? ` in ${visible(name, 80)}${line ? `, line ${line}` : ""}` : "";
+    const { workspace } = this.found.workspace;
+    const draft = `draft:ask:${workspace}`;
     const text = h("textarea", { rows: "2", "aria-label": `Changes that you ask for${where}` });
+    keepDraft(text, draft);
+    const cancel = () => {
+      dropDraft(draft);
+      setHidden(this.form, true);
+    };
     const send = async (event) => {
       event.preventDefault();
       if (!text.value.trim()) return;
       const body = { text: text.value.trim(), path: name, ...(line ? { line } : {}) };
-      const place = path`/api/workspaces/${this.found.workspace.workspace}/ask`;
-      if (await store.act(this.#key, "Ask for changes", () => say(place, body, newKey())))
-        setHidden(this.form, true);
+      const place = path`/api/workspaces/${workspace}/ask`;
+      const asked = await store.act(this.#key, "Ask for changes", () => say(place, body, newKey()));
+      if (asked && settleDraft(text, draft, body.text)) setHidden(this.form, true);
     };
     this.form.replaceChildren(
       h(
@@ -249,7 +257,7 @@ class WorkChanges extends Part {
         h("p", { text: `Ask for changes${where}` }),
         text,
         h("button", { text: "Send" }),
-        pushButton("Cancel", () => setHidden(this.form, true), { class: "quiet" }),
+        pushButton("Cancel", cancel, { class: "quiet" }),
       ),
     );
     setHidden(this.form, false);

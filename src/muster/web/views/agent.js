@@ -13,7 +13,7 @@ import "../elements/run-controls.js";
 import "../elements/run-panel.js";
 import "../elements/tab-set.js";
 import "../elements/work-changes.js";
-import { get, path } from "../api.js";
+import { get, idOf, path } from "../api.js";
 import { needsOf, reason } from "../attention.js";
 import { look, meaning, paintBadge } from "../badge.js";
 import { evidenceText, moment } from "../clock.js";
@@ -24,7 +24,7 @@ import { face } from "../elements/agent-face.js";
 import { conversations, soul, transcript, wakePayload, why } from "../elements/agent-records.js";
 import { copyLine } from "../elements/copy-line.js";
 import { Part } from "../part.js";
-import { go, link } from "../router.js";
+import { go, link, renamed, seatHere } from "../router.js";
 import { store } from "../store.js";
 import { talks } from "../talks.js";
 import { visible } from "../visible.js";
@@ -32,9 +32,11 @@ import { commandLine } from "../words.js";
 
 class AgentView extends Part {
   start() {
-    this.agent = store.agent(this.params[0] ?? "");
+    this.agent = store.agentOf(this.params[0] ?? "", this.seat ?? seatHere());
     if (!this.agent) return this.#startMissing();
     const { agent } = this;
+    this.seat = agent.seat;
+    this.looks = this.told = this.called = null; // nothing is painted yet
     this.portrait = h("div", { class: "portrait" });
     this.title_ = h("h1");
     this.badge = h("span", { class: "badge run" });
@@ -43,7 +45,7 @@ class AgentView extends Part {
     this.wake = h("p", { class: "wake", hidden: true });
     this.places = h("p", { class: "places" });
     this.need = h("p", { class: "need", hidden: true });
-    this.connect = howToConnect(agent);
+    this.connect = h("section", { class: "panel connect", hidden: true, "aria-label": "How it connects" });
     this.replaceChildren(
       h(
         "header",
@@ -97,7 +99,7 @@ class AgentView extends Part {
 
   /** The folder and the branch that it works in. */
   async #findPlace() {
-    this.place = await get(path`/api/agents/${this.agent.id}/place`).catch(() => null);
+    this.place = await get(path`/api/agents/${idOf(this)}/place`).catch(() => null);
     if (this.isConnected) this.#paint();
   }
 
@@ -111,7 +113,7 @@ class AgentView extends Part {
         h("p", {}, h("a", { href: link(""), text: "Back to the team" })),
       ),
     );
-    this.watch("agents", () => store.agent(this.params[0] ?? "") && this.#again());
+    this.watch("agents", () => store.agentOf(this.params[0] ?? "", this.seat) && this.#again());
   }
 
   #again() {
@@ -148,6 +150,7 @@ class AgentView extends Part {
     if (!store.agents.has(this.agent.seat)) return this.#again(); // it has left the team
     this.agent = store.agents.get(this.agent.seat);
     const agent = this.agent;
+    this.#follow(agent);
     const looks = JSON.stringify([
       agent.status,
       agent.name,
@@ -176,6 +179,16 @@ class AgentView extends Part {
     setHidden(this.need, !need);
     if (need) setText(this.need, `Needs you: ${visible(reason(need))}`);
     setAttribute(this.need, "data-kind", need?.kind ?? null);
+  }
+
+  /** A page is about the agent in a seat: what says its name changes with the name. */
+  #follow({ id, seat }) {
+    if (this.called === id) return;
+    this.called = id;
+    this.params = [id, ...this.params.slice(1)];
+    renamed(seat, "agent", ...this.params);
+    this.connect.replaceChildren(...howToConnect(id));
+    store.touch("team"); // for the title of the document
   }
 
   #paintPlaces(agent) {
@@ -215,8 +228,11 @@ const WORK = 1; // the place of its tab
 const LEAD = 4; // its seat
 const TASK_CHARS = 90;
 
-const changesOf = ({ id, seat }) =>
-  Object.assign(document.createElement("work-changes"), { owner: path`/api/agents/${id}`, seat });
+const changesOf = (agent) =>
+  Object.assign(document.createElement("work-changes"), {
+    owner: path`/api/agents/${idOf(agent)}`,
+    seat: agent.seat,
+  });
 
 /** Needs that have a panel of their own on this page. */
 const BELOW = new Set(["approval", "failing", "message"]);
@@ -245,14 +261,11 @@ function factsOf(agent, place) {
 }
 
 /** What a person does so that an agent that runs elsewhere connects. */
-const howToConnect = ({ id }) =>
-  h(
-    "section",
-    { class: "panel connect", hidden: true, "aria-label": "How it connects" },
-    h("p", { text: "It connects by itself: run its program anywhere with these two, and with its token." }),
-    copyLine(`export MUSTER_URL=${location.origin}`),
-    copyLine(commandLine(["muster", "token", "issue", "--agent", id])),
-  );
+const howToConnect = (name) => [
+  h("p", { text: "It connects by itself: run its program anywhere with these two, and with its token." }),
+  copyLine(`export MUSTER_URL=${location.origin}`),
+  copyLine(commandLine(["muster", "token", "issue", "--agent", name])),
+];
 
 function part(name, agent, className = "") {
   const element = document.createElement(name);

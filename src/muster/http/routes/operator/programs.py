@@ -10,7 +10,7 @@ from functools import partial
 from msgspec import structs
 
 from muster.errors import NoSuchChoice, NotFound
-from muster.http.changing import NEXT_SESSION, effect_of_change, known_agent
+from muster.http.changing import NEXT_SESSION, effect_of_change, known_agent, present_name
 from muster.http.routing import OPERATOR, ApiCall, route
 from muster.http.types import StrictBody
 from muster.machines.ids import name_key
@@ -106,6 +106,7 @@ def _table(call: ApiCall, name: str) -> tuple[str, AgentSettings]:
 
 def _find(call: ApiCall, name: str) -> tuple[str, AgentSettings] | None:
     """The agent's name in the settings, and its table there."""
+    name = present_name(call, name)
     tables = call.muster.settings.current.agents.items()
     return next((each for each in tables if name_key(each[0]) == name_key(name)), None)
 

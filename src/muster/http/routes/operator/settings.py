@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from muster.errors import BadSettings, NotFound, Refused, TeamInSettings
-from muster.http.changing import effect_of_change, has_session, known_agent
+from muster.http.changing import effect_of_change, has_session, known_agent, table_name
 from muster.http.routing import OPERATOR, ApiCall, route
 from muster.http.types import Query, StrictBody
 from muster.limits import DISMISSAL_SECONDS
@@ -172,6 +172,7 @@ async def add_agent(call: ApiCall, body: AddAgentBody) -> SettingsEdited:
 @route("PATCH", "/api/settings/agents/{name}", may=OPERATOR)
 async def change_agent(call: ApiCall, name: str, body: ChangeAgentBody) -> SettingsEdited:
     """Set and remove settings of an agent in the settings file."""
+    name = table_name(call, name)
     edit = partial(writing.change_agent, name=name, values=body.settings, unset=body.unset)
     done = await _edit(call, edit, body, name, "")
     return msgspec.structs.replace(done, effect=effect_of_change(call, name, preview=body.preview))
@@ -180,6 +181,7 @@ async def change_agent(call: ApiCall, name: str, body: ChangeAgentBody) -> Setti
 @route("DELETE", "/api/settings/agents/{name}", may=OPERATOR)
 async def remove_agent(call: ApiCall, name: str, query: RemovalQuery) -> SettingsEdited:
     """Remove an agent from the settings file: its session ends, its history stays."""
+    name = table_name(call, name)
     effect = f"{name} leaves the team; its history stays, and adding it again brings it back"
     if has_session(call, name):
         within = f"its session may end by itself within {DISMISSAL_SECONDS:g} s, then it is stopped"
@@ -193,6 +195,7 @@ async def remove_agent(call: ApiCall, name: str, query: RemovalQuery) -> Setting
 @route("POST", "/api/settings/agents/{name}/rename", may=OPERATOR)
 async def rename_agent(call: ApiCall, name: str, body: RenameAgentBody) -> SettingsEdited:
     """Rename an agent, in the settings file if it is named there. Its seat and history stay."""
+    name = table_name(call, name)
     agent, table = _agent_of_table(call, name)
     command = None if agent is None else RenameAgent(seat=agent.seat, name=body.name)
     if command is not None:
