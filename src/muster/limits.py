@@ -14,6 +14,9 @@ SUMMON_SEATS_MAX: Final = 64
 SOUL_BYTES_MAX: Final = 256 * 1024
 """A soul goes into every wake prompt; a quarter megabyte is a book."""
 
+SOUL_DIFFERENCE_LINES_MAX: Final = 2000
+"""Lines of the difference of two souls that are shown; both souls are shown whole elsewhere."""
+
 SCRIPT_LINES_MAX: Final = 64
 """Lines of a scripted agent: they are arguments of its process."""
 

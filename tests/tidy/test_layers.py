@@ -32,6 +32,7 @@ class Room(NamedTuple):
 
 
 GROUND = (
+    "muster.differences",
     "muster.durations",
     "muster.errors",
     "muster.images",
@@ -55,6 +56,7 @@ STORE_READERS = ("muster.store.base", "muster.store.codec")
 
 ROOMS: dict[str, Room] = {
     "muster.errors": Room((), "every room fails in these ways, so they import no room"),
+    "muster.differences": Room((), "two texts, and nothing of the team"),
     "muster.durations": Room((), "a histogram: numbers alone"),
     "muster.images": Room(("muster.limits",), "the bytes of a file, and nothing of the team"),
     "muster.limits": Room((), "numbers with reasons"),

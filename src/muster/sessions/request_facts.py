@@ -4,7 +4,6 @@ They are read from the files as they are when the agent asks. What cannot be kno
 never guessed. Everything is bounded: an agent writes what is looked at here.
 """
 
-import difflib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from muster.differences import difference
 from muster.engine.ports import Permission
 from muster.limits import (
     APPROVAL_CHANGE_CHARS_MAX,
@@ -167,10 +167,8 @@ class _Edit(msgspec.Struct, frozen=True):
 
 
 def _diff(before: str, after: str, path: str) -> str:
-    lines = difflib.unified_diff(
-        before.splitlines(), after.splitlines(), path, path, lineterm="", n=3
-    )
-    text = "\n".join(lines)
+    lines = (f"--- {path}", f"+++ {path}", *difference(before, after, context=3))
+    text = "\n".join(lines) if len(lines) > 2 else ""
     if len(text) <= APPROVAL_CHANGE_CHARS_MAX:
         return text
     return f"{text[:APPROVAL_CHANGE_CHARS_MAX]}\n… and more"

@@ -280,7 +280,8 @@ class SoulVersion(View, frozen=True, kw_only=True):
     reason: str
     soul: str
     difference: str
-    """The lines that changed from the soul before, each with `+` or `-`; empty for the first."""
+    """The lines that changed from the soul before, each with `+` or `-`; empty for the first. What
+    is too large to be compared line by line is shown as a whole, after a line that says so."""
 
     number: int = 0
     """Its number, which chooses it."""

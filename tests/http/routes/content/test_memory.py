@@ -1,11 +1,14 @@
 """Notes and souls over HTTP, on the command line, by tool and by marker, to the next waking."""
 
 import json
+import time
 from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from muster.differences import TOO_LARGE
 from muster.engine import ports
 from muster.machines import commands as c
 from muster.machines import events as e
@@ -67,6 +70,42 @@ def test_an_edited_soul_keeps_its_history_with_differences(operator: Asker) -> N
     assert "-I count.\n+I count twice." in second["difference"]
     payload = operator.get("/api/agents/Lyra/wake-payload")["payload"]
     assert payload["soul"] == "I listen.\nI count twice."
+
+
+HELD_UP_SECONDS = 10.0
+"""Much longer than an answer takes on a busy machine, and less than the comparison took."""
+
+
+def test_large_souls_are_compared_without_holding_up_anybody(operator: Asker) -> None:
+    """Two souls of 130,000 lines took 25 seconds, in which muster answered nobody."""
+    one, other = "\n" * 130_000 + "a", "b" + "\n" * 131_000 + "c"
+    for soul in (one, other, one, other):
+        operator.asked("PUT", SOULS, 200, json={"soul": soul})
+    with ThreadPoolExecutor() as threads:
+        asked = threads.submit(operator.get, SOULS)
+        slowest = 0.0
+        while not asked.done():
+            began = time.monotonic()
+            operator.get("/api/health")
+            slowest = max(slowest, time.monotonic() - began)
+        versions = asked.result()["versions"]
+    assert slowest < HELD_UP_SECONDS
+    assert [len(each["soul"]) for each in versions[1:]] == [len(one), len(other)] * 2
+    assert versions[2]["difference"].startswith(TOO_LARGE)
+    assert versions[2]["difference"].splitlines()[-1].endswith(" more lines)")
+    assert len(versions[2]["difference"]) < 100_000
+    operator.post(f"{SOULS}/choose", {"version": 1})
+    assert operator.get("/api/agents/Lyra/wake-payload")["payload"]["soul"] == SOUL
+
+
+def test_many_large_souls_are_compared_in_bounded_time_the_newest_first(operator: Asker) -> None:
+    for number in range(24):
+        soul = "\n".join(f"{number} {line % 7}" for line in range(900))
+        operator.asked("PUT", SOULS, 200, json={"soul": soul})
+    versions = operator.get(SOULS)["versions"]
+    whole = [each["difference"].startswith(TOO_LARGE) for each in versions[2:]]
+    assert whole == sorted(whole, reverse=True)
+    assert (whole[0], whole[-1]) == (True, False)
 
 
 OTHERS = ("older", -1_000_000), ("younger", 1_000_000)
