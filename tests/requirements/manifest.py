@@ -3885,6 +3885,67 @@ NEEDS = (
         },
     ),
     Promise(
+        "The page of an agent follows its agent through renames, and loses no text that is typed.",
+        {
+            "web/test_agent_renamed.py": [
+                "test_an_open_page_stays_with_its_agent_when_another_one_takes_the_name",
+                "test_reload_and_back_lead_to_the_agent_that_was_shown_whatever_it_is_called_now",
+                "test_text_typed_into_notes_survives_what_others_do_to_notes",
+                "test_a_draft_and_a_field_that_is_being_edited_survive_live_updates",
+            ],
+            "web/test_work.py": [
+                "test_a_first_tool_call_does_not_take_the_search_from_a_person_who_types",
+            ],
+            "http/routes/test_agent_tables.py": [
+                "test_settings_of_an_agent_are_edited_by_its_document_whatever_it_is_called",
+            ],
+        },
+    ),
+    Promise(
+        "A table is run as the agent that it was about: when it comes back, changes its name, or "
+        "was copied from elsewhere.",
+        {
+            "acceptance/test_tables.py": [
+                "test_a_table_that_comes_back_under_a_new_name_while_muster_runs",
+                "test_a_table_that_comes_back_under_a_new_name_while_muster_is_down",
+                "test_an_import_meanwhile_brings_no_second_one",
+                "test_an_agent_that_another_machine_renamed_comes_back_by_its_table",
+                "test_by_the_command_line_an_agent_is_removed_added_and_renamed",
+                "test_two_tables_that_exchange_their_names_while_muster_is_down_keep_their_agents",
+                "test_names_are_not_exchanged_while_the_agents_run_and_nothing_is_mixed_up",
+                "test_a_copied_table_with_a_former_name_leaves_the_agent_of_a_lead_alone",
+            ],
+        },
+    ),
+    Promise(
+        "An agent that lost its chosen name in a merge gets it back as soon as it is free.",
+        {
+            "machines/teams/test_regaining.py": [
+                "test_a_rename_of_the_other_gives_the_chosen_name_back",
+                "test_a_retirement_of_the_other_gives_the_chosen_name_back",
+                "test_an_agent_that_runs_gets_its_chosen_name_when_it_sleeps",
+                "test_a_name_that_a_running_program_knows_is_free_when_it_sleeps",
+                "test_an_agent_that_a_person_renamed_or_a_table_names_keeps_its_name",
+                "test_two_machines_agree_after_a_name_came_back_on_one",
+            ],
+        },
+    ),
+    Promise(
+        "Texts are compared in bounded time, off the event loop, with an honest fallback.",
+        {
+            "test_differences.py": [
+                "test_a_small_difference_leads_from_one_text_to_the_other",
+                "test_what_is_too_large_is_shown_as_a_whole_and_says_so",
+                "test_an_edit_looks_as_in_every_unified_diff",
+                "test_large_texts_take_a_bounded_time",
+            ],
+            "http/routes/content/test_memory.py": [
+                "test_large_souls_are_compared_without_holding_up_anybody",
+                "test_many_large_souls_are_compared_in_bounded_time_the_newest_first",
+            ],
+        },
+    ),
+    Promise(
         "The palette goes anywhere and does what it is told; single keys can be turned off.",
         {
             "web/test_search.py": [

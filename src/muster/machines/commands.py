@@ -157,6 +157,9 @@ class EnrollAgent(Command, frozen=True, kw_only=True):
     unasked: bool = False
     """Whether the agent is granted turns in which there is nothing new for it."""
 
+    formerly: tuple[str, ...] | None = None
+    """The former names that its table notes; none if that is not known."""
+
 
 class ConfigureAgent(Command, frozen=True, kw_only=True):
     """Apply the settings that say how an agent is run."""
@@ -168,6 +171,8 @@ class ConfigureAgent(Command, frozen=True, kw_only=True):
     budget: Budget = Budget()
     unasked: bool = False
     policy: RunPolicy = RunPolicy()
+    formerly: tuple[str, ...] | None = None
+    """The former names that its table notes; none if that is not known."""
 
 
 class RegisterAgent(Command, frozen=True, kw_only=True):
@@ -301,6 +306,20 @@ class DismissAgent(Command, frozen=True, kw_only=True):
 
 class RestoreAgent(Command, frozen=True, kw_only=True):
     """Bring an agent back that was retired or is leaving: it is in its seat, paused."""
+
+    seat: SeatId
+    name: str = ""
+    """The name that it gets, where a table of the settings brings it back under another one."""
+
+
+class ExchangeNames(Command, frozen=True, kw_only=True):
+    """Give each of these agents the name of the next one, and the last the name of the first."""
+
+    seats: tuple[SeatId, ...]
+
+
+class RegainName(Command, frozen=True, kw_only=True):
+    """Give an agent the name back that it chose, and that another agent had meanwhile."""
 
     seat: SeatId
 

@@ -218,6 +218,9 @@ class AgentEnrolled(Fact, frozen=True, kw_only=True):
     unasked: bool = False
     """Whether the agent is granted turns in which there is nothing new for it."""
 
+    formerly: tuple[str, ...] | None = None
+    """The former names that its table notes; none if that is not known."""
+
 
 class AgentConfigured(Fact, frozen=True, kw_only=True):
     """The settings of an agent changed."""
@@ -229,6 +232,8 @@ class AgentConfigured(Fact, frozen=True, kw_only=True):
     budget: Budget = Budget()
     unasked: bool = False
     policy: RunPolicy = RunPolicy()
+    formerly: tuple[str, ...] | None = None
+    """The former names that its table notes; none if that is not known."""
 
 
 class AgentRegistered(Fact, frozen=True, kw_only=True):
@@ -344,6 +349,8 @@ class AgentRenamed(Fact, frozen=True, kw_only=True):
     seat: SeatId
     name: str
     previous: str
+    regained: bool = False
+    """Whether it is the name that the agent chose, which another agent had: no person's act."""
 
 
 class AgentDismissed(Fact, frozen=True, kw_only=True):

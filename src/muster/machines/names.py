@@ -8,7 +8,7 @@ script throughout.
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeVar
 
 from msgspec.structs import replace
@@ -17,7 +17,7 @@ from muster import limits
 from muster.errors import CannotRename, Invalid, NameReserved, NameTaken
 from muster.machines.ids import MUSTER, SeatId, name_key
 from muster.machines.maps import drop, put
-from muster.machines.state import MAIN, QUEUE, Agent, Team
+from muster.machines.state import MAIN, QUEUE, Agent, Status, Team
 
 _PLAIN = re.compile(r"[\w .-]+")  # letters and digits of any script, space, dot, hyphen, underscore
 _RESERVED = frozenset({name_key(MAIN), name_key(QUEUE), name_key(MUSTER), ".", ".."})
@@ -79,6 +79,33 @@ def check_renaming(team: Team, agent: Agent, name: str) -> None:
         raise CannotRename(name=agent.id, why="it works on a delegated task", remedy=remedy)
 
 
+def free_name(team: Team, agent: Agent) -> str:
+    """A name with the seat of an agent in it that nobody has."""
+    suffix = f"-{agent.seat}"
+    while True:
+        name = agent.id[: limits.NAME_CHARS_MAX - len(suffix)].rstrip() + suffix
+        if not any(key in team.names for key in _alike(name)):
+            return name
+        suffix += "-x"
+
+
+def check_exchange(team: Team, seats: Sequence[SeatId]) -> None:
+    """Refuse to give each of these agents the name of the next one.
+
+    A program that runs keeps its name until it sleeps, so nobody else can have it.
+    """
+    agents = [team.agent(seat) for seat in seats]
+    names = team.names
+    for agent in agents:
+        names = without_names(names, agent)
+    for agent, heir in zip(agents, (*agents[1:], agents[0]), strict=True):
+        check_renaming(replace(team, names=names), agent, heir.id)
+        if agent.session is not None or agent.status is Status.ALIVE:
+            why = f"it runs, and is to exchange its name with {heir.id!r}"
+            remedy = "Stop both, and start muster again."
+            raise CannotRename(name=agent.id, why=why, remedy=remedy)
+
+
 def seat_called(team: Team, name: str) -> SeatId | None:
     """The seat of the agent that has this name. One that was renamed while it ran still answers to
     its former name, but does not have it."""
@@ -94,7 +121,8 @@ def without_names(names: Mapping[str, SeatId], agent: Agent) -> Mapping[str, Sea
     if agent.running_as:  # and the names since the one that its program knows
         own = [key for key, seat in names.items() if seat == agent.seat]
     for key in own:
-        names = drop(names, key)
+        if names.get(key) == agent.seat:  # the name of a retired agent may be another one's
+            names = drop(names, key)
     return names
 
 

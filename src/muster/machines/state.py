@@ -391,6 +391,10 @@ class Agent(Record, frozen=True, kw_only=True):
     is_listed: bool = False
     """Whether the settings have named it: when they no longer do, it is dismissed."""
 
+    noted: tuple[str, ...] | None = None
+    """The former names that its table noted when the settings were last followed; none if that is
+    not known."""
+
     dismissed_until: datetime | None = None
     """While an agent that the settings no longer name has a session: when that is stopped now."""
 

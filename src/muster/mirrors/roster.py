@@ -22,12 +22,13 @@ from muster.machines.commands import (
     DismissAgent,
     EditSoul,
     EnrollAgent,
+    ExchangeNames,
     LogWarning,
     RenameAgent,
     RestoreAgent,
     SetDesired,
 )
-from muster.machines.identity.listing import Listed, Match, match_tables, present
+from muster.machines.identity.listing import Listed, Match, exchanges, match_tables, present
 from muster.machines.ids import MUSTER, SeatId, name_key
 from muster.machines.names import seat_called
 from muster.machines.policies import RunPolicy
@@ -84,6 +85,8 @@ async def enlist(
     an agent that they no longer name is dismissed. Agents that start with muster are started
     `at_boot`, and when they are first seen.
     """
+    rings = exchanges(dispatcher.team, plans)
+    await _try_all(dispatcher, [ExchangeNames(seats=ring) for ring in rings])
     await _rename(dispatcher, plans)
     plans = await _followed(dispatcher, plans)
     if can_run is not None:
@@ -123,7 +126,8 @@ async def _followed(dispatcher: Dispatcher, plans: Sequence[Plan]) -> list[Plan]
         if match.refused is not None:
             await _warn(dispatcher, match.refused, match.seat)
         if agent is not None:
-            followed.append(replace(match.table, name=agent.id))
+            formerly = match.table.formerly if match.refused is None else agent.noted or ()
+            followed.append(replace(match.table, name=agent.id, formerly=formerly))
         elif match.refused is None:
             followed.append(match.table)
     return followed
@@ -178,7 +182,7 @@ async def _arrival(dispatcher: Dispatcher, match: Match[Plan]) -> None:
         return
     agent = dispatcher.team.agents[match.seat]
     if agent.retired or agent.dismissed_until is not None:
-        await _try(dispatcher, RestoreAgent(seat=agent.seat))
+        await _try(dispatcher, RestoreAgent(seat=agent.seat, name=match.table.name))
 
 
 async def _enroll(dispatcher: Dispatcher, plan: Plan) -> None:
@@ -201,6 +205,7 @@ def _enrolment(plan: Plan, seat: SeatId | None) -> Command:
         long_lived=plan.long_lived,
         max_turns=plan.max_turns,
         unasked=plan.unasked,
+        formerly=plan.formerly,
     )
 
 
@@ -220,6 +225,7 @@ def _configuration(seat: SeatId, plan: Plan) -> Command:
         budget=plan.budget,
         unasked=plan.unasked,
         policy=plan.policy,
+        formerly=plan.formerly,
     )
 
 

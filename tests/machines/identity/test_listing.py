@@ -4,9 +4,10 @@ import pytest
 
 from muster.errors import CannotRename, NameOfTwo, NameReserved, NameTaken
 from muster.machines import commands as c
-from muster.machines.identity.listing import Listed, Match, match_tables, present
+from muster.machines import events as e
+from muster.machines.identity.listing import Listed, Match, exchanges, match_tables, present
 from muster.machines.ids import MUSTER, SeatId
-from muster.machines.vocabulary import Authority
+from muster.machines.vocabulary import Authority, RunMode
 from tests.machines.scene import Scene
 from tests.machines.teams.papers import paper
 
@@ -150,3 +151,112 @@ def test_a_table_with_another_seat_than_the_agent_of_its_name_is_refused() -> No
 def test_a_name_that_nobody_can_have_is_refused() -> None:
     match = only(Scene(), table("muster"))
     assert (match.seat, type(match.refused)) == (None, NameReserved)
+
+
+# ── tables that come back under another name ──────────────────────────────────────────────────────
+
+
+def test_a_table_that_comes_back_under_another_name_brings_its_retired_agent() -> None:
+    """It became a new agent, without the soul and the words of the one that it had run."""
+    scene = listed("Tom")
+    dismissed(scene, "Tom")
+    match = only(scene, table("Zoe", "Tom"))
+    assert (match.seat, match.refused, present(scene.team, match)) == (ONE, None, None)
+    scene.do(c.RestoreAgent(seat=ONE, name="Zoe"), actor=MUSTER)
+    assert (scene.agent("Zoe").seat, scene.agent("Zoe").former_names) == (ONE, ("Tom",))
+    assert seats(scene, table("Zoe", "Tom")) == [ONE]
+
+
+def test_a_table_that_comes_back_finds_its_agent_though_its_former_name_has_another() -> None:
+    scene = listed("Tom")
+    dismissed(scene, "Tom")
+    imported(scene, "Tom")
+    assert only(scene, table("Zoe", "Tom")).seat == SeatId(1)  # a table can rename one without
+    scene.do(c.RenameAgent(seat=SeatId(1), name="Ann"))
+    assert only(scene, table("Zoe", "Tom")).seat == ONE
+
+
+def test_a_table_that_comes_back_does_not_take_the_name_of_another_agent() -> None:
+    scene = listed("Tom")
+    dismissed(scene, "Tom")
+    imported(scene, "Zoe")
+    match = only(scene, table("Zoe", "Tom"))
+    assert (match.seat, type(match.refused)) == (ONE, NameTaken)
+    scene = listed("Tom", "Zoe")
+    dismissed(scene, "Tom")
+    assert only(scene, table("Zoe", "Tom")).seat == TWO  # the agent that it runs
+
+
+def test_a_table_of_the_former_name_beside_one_that_comes_back_is_about_a_new_agent() -> None:
+    scene = listed("Tom")
+    dismissed(scene, "Tom")
+    assert seats(scene, table("Zoe", "Tom"), table("Tom")) == [ONE, None]
+    assert seats(scene, table("Tom")) == [ONE]
+
+
+def test_a_former_name_does_not_take_the_agent_of_a_lead() -> None:
+    """The table was copied from another team, and took over an agent of that name."""
+    for hosted in (False, True):
+        scene = Scene()
+        scene.running("Julian")
+        profile = e.Profile(name="Lyra", grid_position=SeatId(0))
+        scene.do(c.RegisterAgent(profile=profile, hosted=hosted))
+        assert only(scene, table("Zoe", "Lyra")).seat is None
+        assert only(scene, table("Lyra")).seat == SeatId(0)  # by its own name, a person's decision
+
+
+# ── tables that exchange their names ──────────────────────────────────────────────────────────────
+
+
+def noting(*tables: Listed) -> Scene:
+    """A team whose settings were last followed with these tables."""
+    scene = Scene()
+    for each in tables:
+        muster = Authority.MUSTER
+        scene.do(c.EnrollAgent(name=each.name, authority=muster, formerly=each.formerly))
+    return scene
+
+
+def test_two_tables_that_exchange_their_names_are_about_their_agents() -> None:
+    """Each ran the program of the other."""
+    scene = noting(table("Tom"), table("Zoe", "Ann"))
+    tables = (table("Zoe", "Tom"), table("Tom", "Zoe", "Ann"))
+    assert seats(scene, *tables) == [ONE, TWO]
+    assert [match.refused for match in match_tables(scene.team, tables)] == [None, None]
+    assert list(exchanges(scene.team, tables)) == [(ONE, TWO)]
+    scene.do(c.ExchangeNames(seats=(ONE, TWO)), actor=MUSTER)
+    assert (scene.agent("Zoe").seat, scene.agent("Tom").seat) == (ONE, TWO)
+    assert seats(scene, *tables) == [ONE, TWO]
+    assert list(exchanges(scene.team, tables)) == []
+
+
+def test_three_tables_exchange_their_names_in_a_ring_beside_one_that_stays() -> None:
+    scene = noting(*map(table, "abcd"))
+    tables = (table("b", "a"), table("c", "b"), table("a", "c"), table("d"))
+    assert list(exchanges(scene.team, tables)) == [(SeatId(9), SeatId(10), SeatId(11))]
+    scene.do(c.ExchangeNames(seats=(SeatId(9), SeatId(10), SeatId(11))), actor=MUSTER)
+    assert [scene.team.agents[SeatId(seat)].id for seat in (9, 10, 11, 12)] == ["b", "c", "a", "d"]
+
+
+def test_names_that_were_exchanged_elsewhere_are_not_exchanged_here() -> None:
+    """The file came with both tables, and noted both names from the first start on."""
+    tables = (table("Zoe", "Tom"), table("Tom", "Zoe"))
+    scene = noting(*tables)
+    assert seats(scene, *tables) == [ONE, TWO]
+    assert list(exchanges(scene.team, tables)) == []
+    scene = listed("Zoe", "Tom")  # what their tables noted is not known
+    assert list(exchanges(scene.team, tables)) == []
+    assert list(exchanges(noting(table("Zoe"), table("Tom")).team, tables[:1])) == []
+    unknown = Scene()
+    imported(unknown, "Tom")
+    assert list(exchanges(unknown.team, tables)) == []
+
+
+def test_agents_that_run_exchange_no_names() -> None:
+    scene = noting(table("Tom"), table("Zoe"))
+    scene.do(c.SetDesired(seat=ONE, desired=RunMode.CONTINUOUS, set_by="Marcus"))
+    tables = (table("Zoe", "Tom"), table("Tom", "Zoe"))
+    matches = match_tables(scene.team, tables)
+    assert [match.seat for match in matches] == [ONE, TWO]
+    assert all(isinstance(match.refused, CannotRename) for match in matches)
+    scene.refuse(c.ExchangeNames(seats=(ONE, TWO)), "cannot_rename", actor=MUSTER)

@@ -289,6 +289,9 @@ def _about(seat: SeatId) -> Iterator[Command]:
     yield c.RenameAgent(seat=seat, name="newcomer")
     yield c.DismissAgent(seat=seat)
     yield c.RestoreAgent(seat=seat)
+    yield c.RestoreAgent(seat=seat, name="returner")
+    yield c.RegainName(seat=seat)
+    yield c.ExchangeNames(seats=(seat, SeatId(0)))
     for way in DeliveryWay:
         yield c.RouteMessage(seat=seat, message=1, way=way)
     yield c.ReportUsage(seat=seat, usage=e.Usage(cost_usd=1.0))

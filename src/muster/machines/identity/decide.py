@@ -139,6 +139,7 @@ def enroll_agent(team: Team, command: c.EnrollAgent, now: datetime) -> Iterator[
         max_turns=command.max_turns,
         on_call=command.on_call,
         unasked=command.unasked,
+        formerly=command.formerly,
     )
     yield move(Agent(seat=seat, name=command.name), "enrolled")
 
@@ -153,7 +154,9 @@ def configure_agent(team: Team, command: c.ConfigureAgent, now: datetime) -> Ite
         run.budget,
         agent.unasked,
         run.policy,
+        agent.noted,
     )
+    formerly = agent.noted if command.formerly is None else command.formerly
     asked = (
         command.authority,
         command.long_lived,
@@ -161,6 +164,7 @@ def configure_agent(team: Team, command: c.ConfigureAgent, now: datetime) -> Ite
         command.budget,
         command.unasked,
         command.policy,
+        formerly,
     )
     if asked == now_so and not run.on_call:
         return
@@ -178,6 +182,7 @@ def configure_agent(team: Team, command: c.ConfigureAgent, now: datetime) -> Ite
         budget=command.budget,
         unasked=command.unasked,
         policy=command.policy,
+        formerly=formerly,
     )
 
 

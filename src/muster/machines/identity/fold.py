@@ -93,6 +93,7 @@ def agent_enrolled(team: Team, event: Event, fact: e.AgentEnrolled) -> Team:
         enrolled=True,
         run=initial_run(fact.authority, long_lived=fact.long_lived, on_call=fact.on_call),
         is_listed=fact.authority in NAMED_BY_SETTINGS and not fact.on_call,
+        noted=fact.formerly,
         folder=_free_folder(team, name, seat),
     )
     names = put(team.names, name_key(name), seat)
@@ -270,12 +271,16 @@ def agent_renamed(team: Team, event: Event, fact: e.AgentRenamed) -> Team:
     names = put(names, name_key(fact.name), agent.seat)
     folder = "" if fact.name == agent.folder_name else agent.folder_name
     former = (*agent.former_names, fact.previous)[-FORMER_NAMES_MAX:]
+    if not fact.regained:
+        agent = replace(
+            agent,
+            born_as=agent.born_as or agent.chosen_name or fact.previous,
+            renamed_at=_later_than(agent.renamed_at, event.ts),
+        )
     agent = replace(
         agent,
         name=fact.name,
         chosen_name=agent.chosen_name and fact.name,
-        born_as=agent.born_as or agent.chosen_name or fact.previous,
-        renamed_at=_later_than(agent.renamed_at, event.ts),
         running_as=running_as,
         folder=folder,
         former_names=former,

@@ -13,8 +13,14 @@ import msgspec
 
 from muster.errors import NameOfTwo, Refused
 from muster.machines.ids import SeatId, name_key
-from muster.machines.names import check_agent_name, check_renaming, seat_called
+from muster.machines.names import (
+    check_agent_name,
+    check_exchange,
+    check_renaming,
+    seat_called,
+)
 from muster.machines.state import Agent, Team
+from muster.machines.vocabulary import Authority
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,8 +60,10 @@ def present(team: Team, match: Match[AnyListed]) -> Agent | None:
 def _renamed_tables(team: Team, tables: Iterable[Listed]) -> Mapping[SeatId, Listed]:
     """The tables that were renamed, by the seats of their agents, which have former names still."""
     named = {name_key(table.name) for table in tables}
-    moved: dict[SeatId, Listed] = {}
+    moved = _exchanged(team, tables)
     for table in tables:
+        if any(each is table for each in moved.values()):
+            continue
         seat = next(_formerly_run(team, table, named), None)
         if seat is not None:
             moved.setdefault(seat, table)
@@ -67,17 +75,71 @@ def _formerly_run(team: Team, table: Listed, named: AbstractSet[str]) -> Iterato
 
     None, if the agent of that name was renamed so before. Two of three signs are proof: the
     settings ran the agent, nobody has or had the new name, and no other table has the former one.
-    Those that the settings ran come first.
+    Those that the settings ran come first. An agent of a lead that the settings never ran is not
+    renamed by a former name: the table may come from another team.
     """
     holder = seat_called(team, table.name)
     if holder is not None and _was_renamed(team.agents[holder], table):
         return
-    is_new = holder is None and _retired_seat(team, table) is None
-    seats = {former: seat_called(team, former) for former in table.formerly}
-    had = [(former, team.agents[seat]) for former, seat in seats.items() if seat is not None]
-    for former, agent in sorted(had, key=lambda each: not each[1].is_listed):
+    is_new = holder is None and _retired_seat(team, table, table.name) is None
+    had = [(name, agent) for name in table.formerly for agent in _agents_called(team, table, name)]
+    for former, agent in sorted(had, key=lambda each: (each[1].retired, not each[1].is_listed)):
         signs = (agent.is_listed, is_new, name_key(former) not in named)
         yield from (agent.seat,) if sum(signs) > 1 else ()
+
+
+def _agents_called(team: Team, table: Listed, former: str) -> Iterator[Agent]:
+    """The agent of a former name, and the retired one that the settings ran under it.
+
+    The latter comes back, unless the settings run the agent that has the name of the table.
+    """
+    seat, holder = seat_called(team, former), seat_called(team, table.name)
+    if seat is not None and not _is_only_led(team.agents[seat]):
+        yield team.agents[seat]
+    gone = _retired_seat(team, table, former)
+    if gone is not None and (holder is None or not team.agents[holder].is_listed):
+        yield team.agents[gone]
+
+
+def _is_only_led(agent: Agent) -> bool:
+    """Whether an agent belongs to a lead, and the settings never ran it."""
+    return not agent.is_listed and (agent.hosted or agent.authority is Authority.LEAD)
+
+
+def _exchanged(team: Team, tables: Iterable[Listed]) -> dict[SeatId, Listed]:
+    """The tables that have exchanged their names, by the seats of their agents.
+
+    Each notes the name of its agent and the former names that it noted before, and nothing else;
+    and each has the name of an agent whose table has gone on to another name of these.
+    """
+    found = {agent.seat: table for table in tables for agent in _noted_agents(team, table)}
+    while strays := [
+        seat for seat, table in found.items() if seat_called(team, table.name) not in found
+    ]:
+        for seat in strays:
+            del found[seat]
+    return found
+
+
+def _noted_agents(team: Team, table: Listed) -> Iterator[Agent]:
+    """The agent that a table had when the settings were last followed, if it has its name since."""
+    seat = seat_called(team, table.formerly[0]) if table.formerly else None
+    agent = None if seat is None else team.agents[seat]
+    if agent is None or not agent.is_listed or agent.noted is None:
+        return
+    is_other = name_key(agent.id) != name_key(table.name)
+    if is_other and table.formerly == (agent.id, *agent.noted):
+        yield agent
+
+
+def exchanges(team: Team, tables: Sequence[Listed]) -> Iterator[tuple[SeatId, ...]]:
+    """The agents whose tables have exchanged their names: each gets the name of the next one."""
+    found, seen = _exchanged(team, tables), set[SeatId]()
+    for seat in sorted(found):
+        if seat not in seen:
+            ring = _ring_of(team, seat, found)
+            seen.update(ring)
+            yield ring
 
 
 def _was_renamed(agent: Agent, table: Listed) -> bool:
@@ -89,6 +151,9 @@ def _was_renamed(agent: Agent, table: Listed) -> bool:
 def _match(team: Team, table: AnyListed, moved: Mapping[SeatId, Listed]) -> Match[AnyListed]:
     seat = next((seat for seat, each in moved.items() if each is table), None)
     try:
+        if seat is not None and (ring := _ring_of(team, seat, moved)):
+            check_exchange(team, ring)
+            return Match(table, seat, None)
         seat = _seat_by_name(team, table, moved) if seat is None else seat
         _check_name(team, table, seat)
     except Refused as refused:
@@ -96,20 +161,34 @@ def _match(team: Team, table: AnyListed, moved: Mapping[SeatId, Listed]) -> Matc
     return Match(table, seat, None)
 
 
+def _ring_of(team: Team, seat: SeatId, moved: Mapping[SeatId, Listed]) -> tuple[SeatId, ...]:
+    """The seats of agents that exchange their names: each gets the name of the next one.
+
+    None, if a name of these is free or belongs to an agent that does not move. No name has two
+    holders, so the way from seat to seat ends, or leads back to where it began.
+    """
+    ring = [seat]
+    while (holder := seat_called(team, moved[ring[-1]].name)) in moved and holder is not None:
+        if holder == seat:
+            return tuple(ring)
+        ring.append(holder)
+    return ()
+
+
 def _seat_by_name(team: Team, table: Listed, moved: Mapping[SeatId, Listed]) -> SeatId | None:
     """The seat of the agent that has the name of a table, or had it when it was retired."""
-    holder, retired = seat_called(team, table.name), _retired_seat(team, table)
+    holder, retired = seat_called(team, table.name), _retired_seat(team, table, table.name)
     if holder is None or holder in moved:
-        return retired
+        return None if retired in moved else retired
     agent, meant = team.agents[holder], retired if table.seat is None else table.seat
     if not agent.is_listed and meant not in (None, holder, agent.place):
         raise NameOfTwo(name=table.name, seat=holder, other=meant)
     return holder
 
 
-def _retired_seat(team: Team, table: Listed) -> SeatId | None:
-    """The seat of the retired agent that the settings ran under the name of a table."""
-    key = name_key(table.name)
+def _retired_seat(team: Team, table: Listed, name: str) -> SeatId | None:
+    """The seat of the retired agent that the settings ran under a name of a table."""
+    key = name_key(name)
     gone = [
         agent.seat
         for agent in team.agents.values()

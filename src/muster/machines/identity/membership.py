@@ -18,7 +18,7 @@ from muster.machines import events as e
 from muster.machines.actors import refuse_agent
 from muster.machines.events import Fact
 from muster.machines.ids import MUSTER
-from muster.machines.names import check_agent_name, check_renaming
+from muster.machines.names import check_agent_name, check_exchange, check_renaming, free_name
 from muster.machines.run_control.decide import sessions_of
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import NAMED_BY_SETTINGS, Urgency
@@ -39,6 +39,19 @@ def rename_agent(team: Team, command: c.RenameAgent, now: datetime) -> Sequence[
     check_renaming(team, agent, command.name)
     renamed = e.AgentRenamed(seat=agent.seat, name=command.name, previous=agent.name)
     return (renamed,)
+
+
+def exchange_names(team: Team, command: c.ExchangeNames, now: datetime) -> Iterator[Fact]:
+    """The first agent has a name of its own in between: no name ever belongs to two."""
+    check_exchange(team, command.seats)
+    first, *others = (team.agent(seat) for seat in command.seats)
+    between = free_name(team, first)
+    yield e.AgentRenamed(seat=first.seat, name=between, previous=first.id)
+    heir = first
+    for agent in reversed(others):
+        yield e.AgentRenamed(seat=agent.seat, name=heir.id, previous=agent.id)
+        heir = agent
+    yield e.AgentRenamed(seat=first.seat, name=heir.id, previous=between)
 
 
 def dismiss_agent(team: Team, command: c.DismissAgent, now: datetime) -> Sequence[Fact]:
@@ -64,8 +77,11 @@ def restore_agent(team: Team, command: c.RestoreAgent, now: datetime) -> Sequenc
         raise WrongState(act="bring back", name=agent.id, state=agent.status)
     if is_here:
         return ()
-    check_agent_name(team, agent.id, agent.seat)
-    return (e.AgentRestored(seat=agent.seat),)
+    check_agent_name(team, command.name or agent.id, agent.seat)
+    back = e.AgentRestored(seat=agent.seat)
+    if command.name in ("", agent.id):
+        return (back,)
+    return (e.AgentRenamed(seat=agent.seat, name=command.name, previous=agent.id), back)
 
 
 def _is_of_settings(agent: Agent) -> bool:
@@ -86,6 +102,11 @@ def stop_dismissed(team: Team, agent: Agent, now: datetime) -> Iterator[Fact]:
 def check_rename(team: Team, command: c.RenameAgent, actor: str) -> None:
     """Agents do not rename agents."""
     refuse_agent(actor, "rename an agent")
+
+
+def check_exchanging(team: Team, command: c.ExchangeNames, actor: str) -> None:
+    """Agents do not rename agents."""
+    refuse_agent(actor, "exchange names")
 
 
 def check_dismiss(team: Team, command: c.DismissAgent, actor: str) -> None:

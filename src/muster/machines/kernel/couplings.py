@@ -23,6 +23,7 @@ from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId, is_person, name_ke
 from muster.machines.policies import PUT_TO_SLEEP, RUN_NOW
 from muster.machines.run_control.live import between_sessions
 from muster.machines.state import MAIN, QUEUE, Agent, Conversation, Status, Team
+from muster.machines.teams.regaining import names_to_regain
 from muster.machines.turns.privacy import is_insider
 from muster.machines.turns.table import ACTIVE, HELD, QUEUED
 from muster.machines.vocabulary import (
@@ -89,6 +90,8 @@ def _presence(team: Team, event: Event, fact: StateTransition) -> Iterator[Comma
     elif fact.source == Status.ALIVE and fact.trigger != "session_end":
         # The coupling of `SessionEnd` sends its own Depart: it knows whether the end was orderly.
         yield c.Depart(seat=fact.seat, orderly=False, reason=fact.trigger)
+    if fact.target == Status.SLEEPING:  # it may have kept a name while it ran
+        yield from names_to_regain(team)
 
 
 @coupling(e.TokenRevoked, "An agent without a token is no longer alive.")
@@ -107,11 +110,13 @@ def _retired(team: Team, event: Event, fact: e.AgentRetired) -> Iterator[Command
     for token in sorted(team.tokens.values(), key=lambda each: each.id):
         if token.seat == fact.seat:
             yield c.RevokeToken(token_id=token.id)
+    yield from names_to_regain(team)
 
 
-@coupling(e.AgentRenamed, "A lead that is here is told of the new name of one of its agents.")
+@coupling(e.AgentRenamed, "A lead is told of the new name; the former one may be another's choice.")
 def _renamed(team: Team, event: Event, fact: e.AgentRenamed) -> Iterator[Command]:
     yield from tell_of_name(team, team.agents[fact.seat], fact)
+    yield from names_to_regain(team)
 
 
 @coupling(e.AgentDismissed, "An agent that the settings no longer name stops, and is retired.")

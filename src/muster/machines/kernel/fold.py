@@ -56,6 +56,8 @@ def _without_selector(team: Team, event: Event, name: str) -> Team:
 
 def _renamed(team: Team, event: Event, fact: e.AgentRenamed) -> Team:
     after = identity_fold.agent_renamed(team, event, fact)
+    if team.agents[fact.seat].retired:  # it selects nowhere, and its name may be another agent's
+        return after
     return _with_selector(after, event, fact.previous, fact.name)
 
 

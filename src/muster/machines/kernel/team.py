@@ -33,7 +33,7 @@ from muster.machines.needs import decide as needs
 from muster.machines.run_control import decide as run_control
 from muster.machines.run_control import ending, schedule, shutdown, state_files, watching
 from muster.machines.state import Team
-from muster.machines.teams import importing
+from muster.machines.teams import importing, regaining
 from muster.machines.turns import channels, granting, messages, unanswered, usage
 from muster.machines.turns import decide as turns
 from muster.machines.workspaces import decide as workspaces
@@ -112,6 +112,8 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.AnswerWakeCheck: wakes.answer_wake_check,
     c.EndWakeCheck: wakes.end_wake_check,
     c.RenameAgent: membership.rename_agent,
+    c.ExchangeNames: membership.exchange_names,
+    c.RegainName: regaining.regain_name,
     c.DismissAgent: membership.dismiss_agent,
     c.RestoreAgent: membership.restore_agent,
     c.Awaken: identity.awaken,
@@ -222,6 +224,7 @@ ACTOR_RULES: dict[type[Command], Callable[[Team, Any, str], None]] = {
     c.EditNote: memory.check_edit_note,
     c.EditSoul: memory.check_edit_soul,
     c.RenameAgent: membership.check_rename,
+    c.ExchangeNames: membership.check_exchanging,
     c.DismissAgent: membership.check_dismiss,
     c.RestoreAgent: membership.check_restore,
     c.OpenConversation: delegation.check_asks,

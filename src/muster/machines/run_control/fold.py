@@ -248,6 +248,7 @@ def agent_configured(team: Team, event: Event, fact: e.AgentConfigured) -> Team:
         unasked=fact.unasked,
         run=run,
         is_listed=True,
+        noted=fact.formerly,
     )
     return _with(team, agent)
 

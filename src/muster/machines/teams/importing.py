@@ -75,7 +75,7 @@ def _merged(team: Team, incoming: Iterable[AgentDocument], held: set[SeatId]) ->
     known = (agent for agent in team.agents.values() if agent.status is not Status.NONE)
     agents = [agent for agent in known if not agent.retired]
     here = {agent.seat: document_of(agent) for agent in agents}
-    mine = {agent.seat: agent.name for agent in agents if agent.name and _keeps_name(team, agent)}
+    mine = {agent.seat: agent.name for agent in agents if agent.name and keeps_name(team, agent)}
     coming = [
         each
         for each in map(with_chosen_name, incoming)
@@ -112,7 +112,7 @@ def _as_one_self(here: AgentDocument, coming: AgentDocument) -> tuple[AgentDocum
     return replace(here, created_at=first), replace(coming, created_at=first)
 
 
-def _keeps_name(team: Team, agent: Agent) -> bool:
+def keeps_name(team: Team, agent: Agent) -> bool:
     """Whether an agent keeps its local name, whatever the import says.
 
     The settings refer to an agent by its name: one that has another name would be dismissed.
