@@ -3890,6 +3890,7 @@ NEEDS = (
             "web/test_agent_renamed.py": [
                 "test_an_open_page_stays_with_its_agent_when_another_one_takes_the_name",
                 "test_reload_and_back_lead_to_the_agent_that_was_shown_whatever_it_is_called_now",
+                "test_the_page_of_an_egg_is_that_of_the_agent_that_hatches",
                 "test_text_typed_into_notes_survives_what_others_do_to_notes",
                 "test_a_draft_and_a_field_that_is_being_edited_survive_live_updates",
             ],

@@ -11,7 +11,7 @@ from tests.asking import Asker, asker
 from tests.live import Server, live
 from tests.waits import until
 from tests.web.pages import Watched, home_with
-from tests.web.teams import ANSWERER, command
+from tests.web.teams import ANSWERER, command, led
 
 SHOTS = os.environ.get("MUSTER_SHOTS")
 
@@ -116,6 +116,26 @@ def test_reload_and_back_lead_to_the_agent_that_was_shown_whatever_it_is_called_
     expect(page.get_by_role("tabpanel")).to_contain_text("I am the second.")
     page.goto(f"{server.url}/#/agent/Bea")  # an old link, and nobody is called so now
     expect(page.locator(".who h1")).to_have_text("Ada")
+
+
+def test_the_page_of_an_egg_is_that_of_the_agent_that_hatches(
+    person: Watched, tmp_path: Path
+) -> None:
+    with live(led(tmp_path / "led")) as server, asker(server, server.token) as boss:
+        boss.asked("PUT", "/api/agents/Julian/run", 200, json={"desired": "continuous"})
+        boss.post("/api/agents/summon", {}, 201)
+        page = person.signed_in(server, "#/agent/agent-identity:0")
+        expect(page.locator(".who h1")).to_have_text("Seat 0, unnamed")
+        page.get_by_role("textbox", name="Message to").fill("welcome")
+        boss.post("/api/send", {"message": "hatch"}, 201)
+        expect(page.locator(".who h1")).to_have_text("Lyra")
+        expect(page).to_have_url(f"{server.url}/#/agent/Lyra")
+        box = page.get_by_role("textbox", name="Message to Lyra")
+        expect(box).to_have_value("welcome")
+        box.press("Enter")
+        expect(page.locator(".bubble.human")).to_contain_text("welcome")
+        page.goto(f"{server.url}/#/agent/agent-identity:0")
+        expect(page).to_have_url(f"{server.url}/#/agent/Lyra")
 
 
 # ── typed text ────────────────────────────────────────────────────────────────────────────────────
