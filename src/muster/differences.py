@@ -8,14 +8,14 @@ after a line that says so. The result is a difference of the two texts in either
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import takewhile
-from typing import Final, Literal
+from typing import Final
 
 CELLS_MAX: Final = 1_000_000
 """Pairs of lines that are compared: some tenths of a second of CPU."""
 
 TOO_LARGE: Final = "(too large to compare line by line: the part that differs is shown as a whole)"
 
-Opcode = tuple[Literal["equal", "replace", "delete", "insert"], int, int, int, int]
+Opcode = tuple[str, int, int, int, int]
 
 
 def difference(

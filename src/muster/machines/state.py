@@ -1051,6 +1051,9 @@ class Team(Record, frozen=True, kw_only=True):
     followers: tuple[SeatId, ...] = ()
     """The agents whose policy has `after`: few, and asked for whenever an agent is up."""
 
+    renamed_in_merges: tuple[SeatId, ...] = ()
+    """The agents that do not have the names that they chose, because older agents had them."""
+
     next_seat: SeatId = FIRST_ENROLLED_SEAT
     newest_at: Mapping[SeatId, SeatId] = {}
     """The newest seat of each place in the grid where a retired agent has a successor."""

@@ -285,7 +285,12 @@ def agent_renamed(team: Team, event: Event, fact: e.AgentRenamed) -> Team:
         folder=folder,
         former_names=former,
     )
-    return _with(replace(_keep_folder(team, agent), names=names), agent)
+    team = replace(
+        _keep_folder(team, agent),
+        names=names,
+        renamed_in_merges=tuple(seat for seat in team.renamed_in_merges if seat != agent.seat),
+    )
+    return _with(team, agent)
 
 
 def _running_as(agent: Agent, fact: e.AgentRenamed) -> str:

@@ -1,5 +1,6 @@
 """The fold of an import: agents become what their merged documents say."""
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -11,7 +12,7 @@ from muster.machines import events as e
 from muster.machines.documents import AgentDocument
 from muster.machines.events import Event
 from muster.machines.identity.places import note_seat
-from muster.machines.ids import FIRST_ENROLLED_SEAT, name_key
+from muster.machines.ids import FIRST_ENROLLED_SEAT, SeatId, name_key
 from muster.machines.maps import put
 from muster.machines.names import without_names
 from muster.machines.run_control.fold import initial_run
@@ -35,10 +36,21 @@ def documents_imported(team: Team, event: Event, fact: e.DocumentsImported) -> T
         if document.name is not None:
             names = put(names, name_key(document.name), seat)
         team = note_seat(team, seat, document.place)
+    team = replace(team, renamed_in_merges=_renamed_in_merges(team, fact.documents))
     imported = team.imported
     for document in fact.lost:
         imported = put(imported, digest_of(document), event.seq)
     return replace(team, agents=agents, names=names, imported=imported)
+
+
+def _renamed_in_merges(team: Team, documents: Iterable[AgentDocument]) -> tuple[SeatId, ...]:
+    """The agents that do not have the names that they chose, after these documents."""
+    seats = set(team.renamed_in_merges)
+    for document in documents:
+        seats.discard(document.grid_position)
+        if document.chosen_name is not None:
+            seats.add(document.grid_position)
+    return tuple(sorted(seats))
 
 
 def _newcomer(document: AgentDocument, authority: Authority) -> Agent:

@@ -14,13 +14,13 @@ from muster.machines.commands import Command
 from muster.machines.events import Fact
 from muster.machines.ids import name_key
 from muster.machines.names import check_agent_name
-from muster.machines.state import Agent, Team
+from muster.machines.state import Team
 from muster.machines.teams.importing import keeps_name
 
 
 def regain_name(team: Team, command: c.RegainName, now: datetime) -> Sequence[Fact]:
     agent = team.agent(command.seat)
-    if agent.chosen_name is None or agent.name is None or not _is_waiting(agent):
+    if agent.chosen_name is None or agent.name is None or agent.seat not in team.renamed_in_merges:
         raise WrongState(act="give its chosen name to", name=agent.id, state=agent.status)
     check_agent_name(team, agent.chosen_name, agent.seat)
     name, previous = agent.chosen_name, agent.name
@@ -29,13 +29,6 @@ def regain_name(team: Team, command: c.RegainName, now: datetime) -> Sequence[Fa
 
 def names_to_regain(team: Team) -> Iterator[Command]:
     """A command for each agent that may get the name back that it chose."""
-    waiting = [agent for agent in team.agents.values() if _is_waiting(agent)]
-    for agent in sorted(waiting, key=lambda each: each.seat):
+    for agent in (team.agents[seat] for seat in team.renamed_in_merges):
         if not keeps_name(team, agent) and name_key(agent.chosen_name or "") not in team.names:
             yield c.RegainName(seat=agent.seat)
-
-
-def _is_waiting(agent: Agent) -> bool:
-    """Whether an agent is called otherwise than it chose."""
-    chosen = agent.chosen_name
-    return chosen is not None and name_key(chosen) != name_key(agent.id) and agent.name is not None
