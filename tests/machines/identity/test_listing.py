@@ -260,3 +260,15 @@ def test_agents_that_run_exchange_no_names() -> None:
     assert [match.seat for match in matches] == [ONE, TWO]
     assert all(isinstance(match.refused, CannotRename) for match in matches)
     scene.refuse(c.ExchangeNames(seats=(ONE, TWO)), "cannot_rename", actor=MUSTER)
+
+
+def test_no_name_has_two_agents_while_names_are_exchanged() -> None:
+    scene = noting(table("Tom"), table("Zoe"), table("Tom-9"))
+    events = scene.do(c.ExchangeNames(seats=(ONE, TWO)), actor=MUSTER)
+    renamed = [each.fact for each in events if isinstance(each.fact, e.AgentRenamed)]
+    assert [(each.previous, each.name) for each in renamed] == [
+        ("Tom", "Tom-9-x"),
+        ("Zoe", "Tom"),
+        ("Tom-9-x", "Zoe"),
+    ]
+    scene.refuse(c.ExchangeNames(seats=(ONE, TWO)), "forbidden", actor="agent:Zoe")
