@@ -577,12 +577,14 @@ KEEPERS = {
             "muster.store.sqlite",
             "muster.client",
             "muster.engine.watchdog",
+            "muster.http.routes.markdown",
             "muster.runtimes.process.output_file",
             "muster.runtimes.prompted.memory",
         ),
         f"{CHANCE.reason}; a store measures how quick its disk is, which decides nothing else, a"
-        " client bounds its own waits, the watchdog looks at the loop from a thread, and the age of"
-        " output files and conversations is by the clock that dates files",
+        " client bounds its own waits, the watchdog looks at the loop from a thread, rendering has a"
+        " bound in CPU time, and the age of output files and conversations is by the clock that"
+        " dates files",
     ),
     "uuid": CHANCE,
 }

@@ -290,9 +290,10 @@ def test_an_agent_that_is_renamed_while_it_runs_keeps_its_inbox_until_it_sleeps(
             seq = await desk.say("Ilse", "before")
             await desk.until(lambda: desk.agent("Ilse").delivered == seq)
             await desk.dispatcher.send(RenameAgent(seat=SeatId(0), name="Uma"), actor=HUMAN)
-            await desk.say("Uma", "after")
+            after = await desk.say("Uma", "after")
             await desk.until(lambda: desk.texts("Ilse") == ["before", "after"])
             await desk.until_made()
+            await desk.until(lambda: desk.agent("Uma").delivered == after)  # an answer reads it
             desk.answer("Ilse", "I hear you")
             await desk.until_marked(1)
             assert await desk.told() == [("Uma", "I hear you")]
