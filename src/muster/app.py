@@ -61,6 +61,7 @@ from muster.machines.vocabulary import NO_LIMIT, Allowance
 from muster.mirrors.inbox_file.files import InboxFiles
 from muster.mirrors.state_file.files import StateFiles, wishes
 from muster.notify.notifier import NeedNotifier
+from muster.notify.push.desk import PushDesk
 from muster.notify.told import ToldNeeds
 from muster.reloading.live import LiveSettings, Load, SettingsSource
 from muster.reloading.roster import Roster, describer
@@ -79,8 +80,6 @@ from muster.store.base import EventStore
 from muster.team import Muster
 from muster.upkeep import look_after
 from muster.version import __version__
-from muster.views.conversation_costs import Costs
-from muster.views.history import History
 from muster.workspaces.recording import workspace_keepers
 from muster.workspaces.rules import rules_of
 from muster.workspaces.service import Workspaces
@@ -291,7 +290,8 @@ async def run_team(
         reactor = Runner(sessions, store, feed, dispatcher, clock)
         try:
             async with background() as services:
-                clocked = _clocked(dispatcher, clock, in_force, home, options.url)
+                push = _push_desk(in_force, clock, home)
+                clocked = _clocked(dispatcher, clock, in_force, home, options.url, push)
                 for each in (*clocked, *files, live, presence, snapshots, reactor, requests.queue):
                     services.create_task(each.run())
                 yield Muster(
@@ -303,8 +303,6 @@ async def run_team(
                     prompter=prompter,
                     partials=partials,
                     session_tokens=session_tokens,
-                    history=History(store, lambda: dispatcher.team),
-                    costs=Costs(store),
                     clock=clock,
                     ids=ids,
                     settings=live,
@@ -313,6 +311,7 @@ async def run_team(
                     requests=requests,
                     workspaces=workspaces,
                     conversations=ClaudeConversations(around.folder),
+                    push=push,
                     files=_attachments(services, home, store, clock),
                 )
         finally:
@@ -364,12 +363,24 @@ def _prompter(
     )
 
 
+def _push_desk(in_force: SettingsInForce, clock: Clock, home: Path | None) -> PushDesk:
+    """The desk for browsers. Push services are told the public address as a contact."""
+    public = in_force.current.server.public_url
+    contact = public if public.startswith("https://") else ""
+    return PushDesk(home, lambda: in_force.current.push, clock.wall, contact)
+
+
 def _clocked(
-    dispatcher: Dispatcher, clock: Clock, in_force: SettingsInForce, home: Path | None, url: str
+    dispatcher: Dispatcher,
+    clock: Clock,
+    in_force: SettingsInForce,
+    home: Path | None,
+    url: str,
+    push: PushDesk,
 ) -> tuple[Timers, Schedules, NeedNotifier]:
     """The services that wait for a time: deadlines, schedules, and what people are told of."""
     told, targets = ToldNeeds(home), lambda: in_force.current.notify
-    notifier = NeedNotifier(dispatcher, clock, targets, told, url=f"{url}/")
+    notifier = NeedNotifier(dispatcher, clock, targets, told, url=f"{url}/", push=push)
     return Timers(dispatcher, clock), Schedules(dispatcher, clock), notifier
 
 

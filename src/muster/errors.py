@@ -255,6 +255,10 @@ class MissingExtra(Unavailable):
     """{what} needs the extra: pip install 'muster-agents[{extra}]'."""
 
 
+class PushFailed(Unavailable):
+    """The push service of this browser did not take a message: {why}."""
+
+
 # ── turns ─────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -16,6 +16,7 @@ from muster.machines.identity.palette import PALETTE
 from muster.machines.ids import GRID_SEATS
 from muster.machines.state import Team
 from muster.machines.vocabulary import Placeholder, TurnConfig
+from muster.notify.push.desk import PushDesk
 from muster.reloading.live import LiveSettings
 from muster.sessions.prompt import Prompter
 from muster.sessions.reactor import Sessions
@@ -67,8 +68,6 @@ class Muster:
         prompter: Prompter,
         partials: Partials,
         session_tokens: SessionTokens,
-        history: History,
-        costs: Costs,
         clock: Clock,
         ids: Ids,
         settings: LiveSettings,
@@ -77,6 +76,7 @@ class Muster:
         requests: Requests,
         workspaces: Workspaces,
         conversations: KeptConversations,
+        push: PushDesk,
         files: AttachmentFolder | None = None,
     ) -> None:
         """Hold what interfaces need: the write path, the feed, the store, the clock."""
@@ -90,8 +90,8 @@ class Muster:
         """What the holders of turns are writing."""
 
         self.session_tokens = session_tokens
-        self.history = history
-        self.costs = costs
+        self.history = History(store, lambda: dispatcher.team)
+        self.costs = Costs(store)
         self.clock = clock
         self.ids = ids
         self.settings = settings
@@ -105,6 +105,9 @@ class Muster:
         self.workspaces = workspaces
         self.conversations = conversations
         """Conversations of agents with their programs, which a session can resume."""
+
+        self.push = push
+        """Notifications of browsers."""
 
         self.files = files
         """Files of messages; none for a team without a home on disk."""

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -11,9 +11,10 @@ from muster.engine.dispatcher import Dispatcher
 from muster.engine.tasks import background
 from muster.machines import commands as c
 from muster.machines.events import WarningLogged
-from muster.machines.vocabulary import NeedKind
+from muster.machines.vocabulary import NeedKind, Role
 from muster.notify.notification import TOPICS, NotificationBatch, plain
 from muster.notify.notifier import LOOK_SECONDS, SETTLE_SECONDS, NeedNotifier, is_quiet
+from muster.notify.push.subscription import PushKeys, PushSubscription, PushTarget
 from muster.notify.targets import DeliveryFailed
 from muster.notify.told import FILE, ToldNeeds
 from muster.settings.notify import NotifySettings
@@ -211,3 +212,22 @@ def test_quiet_hours_are_by_the_clock_of_the_machine(quiet: str, *, expected: bo
     noon = EPOCH.astimezone().replace(hour=12)
     assert isinstance(noon, datetime)
     assert is_quiet(NotifySettings(quiet=quiet), noon) is expected
+
+
+def test_the_quiet_hours_of_a_browser_are_in_its_own_time_zone() -> None:
+    keys = PushKeys(p256dh="", auth="")
+    night = datetime(2026, 5, 9, 15, 30, tzinfo=UTC)  # half past midnight in Tokyo
+    for zone, expected in (("Asia/Tokyo", True), ("UTC", False)):
+        there = PushSubscription(endpoint="", keys=keys, quiet="22:00-07:00", zone=zone)
+        assert is_quiet(PushTarget(subscription=there, role=Role.MEMBER), night) is expected
+
+
+def test_what_a_target_was_told_is_forgotten_with_the_target(tmp_path: Path) -> None:
+    told = ToldNeeds(tmp_path)
+    told.keep("phone", frozenset({"a"}))
+    told.keep("browser 1", frozenset({"a"}))
+    told.forget_all_but(["phone"])
+    told.forget_all_but(["phone"])
+
+    again = ToldNeeds(tmp_path)
+    assert (again.of("phone"), again.of("browser 1")) == ({"a"}, frozenset())

@@ -837,6 +837,38 @@ LOG = (
         },
     ),
     Promise(
+        "A browser is notified while its page is closed, and answers there; the address of its "
+        "push service never leads into the network.",
+        {
+            "notify/push/test_encryption.py": [
+                "test_the_example_of_the_standard_is_encrypted_alike",
+                "test_a_browser_reads_messages_of_every_length_and_none_is_too_long_for_a_push_service",
+            ],
+            "notify/push/test_endpoints.py": [
+                "test_no_private_address_counts_as_public",
+                "test_a_name_that_leads_inside_by_one_of_its_addresses_is_refused",
+                "test_any_other_address_is_refused",
+            ],
+            "notify/push/test_desk.py": [
+                "test_a_message_arrives_signed_and_readable_by_the_browser_alone",
+                "test_what_is_not_shown_whole_cannot_be_allowed_there_and_viewers_answer_nothing",
+                "test_the_key_is_kept_for_its_owner_alone",
+                "test_a_push_service_over_tls_must_prove_its_name",
+            ],
+            "http/routes/people/test_push.py": [
+                "test_a_browser_is_told_once_until_it_signs_out",
+                "test_a_subscription_that_its_push_service_ended_is_forgotten",
+                "test_the_next_person_at_a_browser_takes_over_its_address",
+                "test_a_member_is_not_told_of_a_private_channel",
+            ],
+            "web/test_push.py": [
+                "test_a_notification_allows_what_it_shows_whole_after_the_page_is_left",
+                "test_a_press_that_the_server_refuses_says_why_and_signing_out_ends_all",
+                "test_choices_are_kept_on_the_server_and_can_be_turned_off",
+            ],
+        },
+    ),
+    Promise(
         "Metrics, health and readiness tell what the team and its log do.",
         {
             "http/routes/test_metrics.py": [

@@ -129,6 +129,7 @@ ROOMS: dict[str, Room] = {
             "muster.delegation",
             "muster.engine",
             "muster.inbox",
+            "muster.notify.push",
             "muster.reloading",
             "muster.sessions",
             "muster.settings",
@@ -201,6 +202,8 @@ ROOMS: dict[str, Room] = {
             "muster.inbox",
             "muster.mcp.calls",
             "muster.mcp.serving",
+            "muster.notify.push",
+            "muster.notify.targets",
             "muster.permissions",
             "muster.reloading",
             "muster.routing",
@@ -544,6 +547,10 @@ KEEPERS = {
     "client": Keeper(
         ("muster.claude_plugin.plugin.hook",),
         "`claude_plugin/plugin/client.py`, as a hook finds it beside itself",
+    ),
+    "cryptography": Keeper(
+        ("muster.notify.push.encryption", "muster.notify.push.keys"),
+        "an extra, loaded when a browser asks for notifications",
     ),
     "cronsim": Keeper(
         ("muster.machines.run_control.schedule", "muster.settings.policies"),

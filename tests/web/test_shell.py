@@ -285,8 +285,12 @@ def test_a_user_who_opts_in_gets_browser_notifications(
         "  super(title, options); document.documentElement.dataset.told = title; } };"
     )
     page = visitor.signed_in(server)
+    missing = {"remedy": "Web Push needs the extra"}  # then the open page tells
+    page.route("**/api/push", lambda route: route.fulfill(json=missing))
     page.keyboard.press("?")
-    page.get_by_label("Notify me in the browser").check()
+    page.get_by_role("button", name="Notifications").click()
+    expect(page.get_by_role("dialog")).to_contain_text("Web Push needs the extra")
+    page.get_by_label("Notify me while this page is open").check()
     page.keyboard.press("Escape")
     page.evaluate("Object.defineProperty(document, 'hidden', { value: true })")
     name, channel = connected(operator, a_name("Nan")), a_name("desk")

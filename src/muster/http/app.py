@@ -53,7 +53,15 @@ from muster.http.routes import (
 )
 from muster.http.routes.content import exports, files, memory, search
 from muster.http.routes.operator import programs, settings, users
-from muster.http.routes.people import approvals, by_hand, needs, resuming, since, workspaces
+from muster.http.routes.people import (
+    approvals,
+    by_hand,
+    needs,
+    push,
+    resuming,
+    since,
+    workspaces,
+)
 from muster.http.routing import Answer, ApiCall, Route, routes_in
 from muster.http.signing_in import routes as sign_in_routes
 from muster.http.signing_in.browser_sessions import BrowserSessions
@@ -93,7 +101,7 @@ def _plain_routes() -> Iterator[Route]:
         mcp,
     )
     showing = (static, state, costs, history, markdown, metrics, why, events, workspaces)
-    people = (approvals, by_hand, needs, resuming, since, tokens, users)
+    people = (approvals, by_hand, needs, push, resuming, since, tokens, users)
     acting = (agents, settings, programs, identity, memory, importing, runs, *people)
     for module in (health, sign_in_routes, *acting, *talking, *showing):
         yield from routes_in(module)
@@ -106,11 +114,13 @@ def build(
 
     Browsers stay signed in over a restart if there is a home to keep their sessions in.
     """
+    browsers = BrowserSessions(muster.clock.wall, muster.ids, home)
+    muster.push.subscribers = browsers
     access = AccessControl(
         host=host,
         public_url=public_url,
         session_tokens=muster.session_tokens,
-        browsers=BrowserSessions(muster.clock.wall, muster.ids, home),
+        browsers=browsers,
         monotonic=muster.clock.monotonic,
     )
     return Api(muster, RouteTable(routes()), access)

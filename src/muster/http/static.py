@@ -28,6 +28,7 @@ FOLDER: Final = Path(__file__).parent.parent / "web"
 FRONT: Final = "index.html"
 SIGN_IN: Final = "sign-in.html"
 STYLE: Final = "style.css"
+SERVICE_WORKER: Final = "service-worker.js"
 STYLES: Final = FOLDER / "styles"
 PAGES: Final = (FRONT, SIGN_IN)
 BUILD: Final = b"{{build}}"
@@ -132,6 +133,12 @@ def _only_lines(noise: re.Match[bytes]) -> bytes:
 def front(request: Request) -> Response:
     """The front page. Browsers revalidate it each time, and it has mostly not changed."""
     return _answer(request, dashboard().files[FRONT], "no-cache")
+
+
+@route("GET", "/service-worker.js", public=True)
+async def show_service_worker(call: ApiCall) -> Response:
+    """The script of the dashboard's notifications. A browser finds a newer one at this address."""
+    return _answer(call.request, dashboard().files[SERVICE_WORKER], "no-cache")
 
 
 def sign_in_page(request: Request) -> Response:

@@ -3,6 +3,7 @@ have no control characters.
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Final
 from urllib.parse import quote
 
@@ -43,6 +44,14 @@ class Notification(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     url: str
     agent: str | None = None
     channel: str | None = None
+    approval: str | None = None
+    """The request for approval, by which it is answered."""
+
+    until: datetime | None = None
+    """The time at which it is decided without a person."""
+
+    is_whole: bool = False
+    """Whether the text is all of a request for approval."""
 
 
 class NotificationBatch(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -67,15 +76,19 @@ class NotificationBatch(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 def notification_of(need: NeedView, url: str) -> Notification:
     """The notification of something that needs a person; `url` is the dashboard."""
     subject = need.agent or need.channel or "A task"
+    text = plain(need.why)
     return Notification(
         key=need.key,
         topic=TOPICS[need.kind],
         kind=need.kind,
         title=plain(f"{subject} {need.what}"),
-        text=plain(need.why),
+        text=text,
         url=_link(need, url),
         agent=need.agent,
         channel=need.channel,
+        approval=need.approval,
+        until=need.until,
+        is_whole=need.is_whole and text == " ".join(need.why.split()),
     )
 
 

@@ -21,10 +21,13 @@ from muster.machines.backoff import pause_s
 from muster.machines.commands import LogWarning
 from muster.machines.ids import MUSTER
 from muster.notify.notification import NotificationBatch, new_notifications
+from muster.notify.push.desk import PushDesk, SubscriptionGone
+from muster.notify.push.subscription import PushTarget
 from muster.notify.targets import deliver
 from muster.notify.told import ToldNeeds
 from muster.settings.notify import NotifySettings
-from muster.views.answers.needs import NeedView
+from muster.views.access import access_of
+from muster.views.answers.needs import NeedList, NeedView
 from muster.views.needs import view_needs
 
 log = logging.getLogger(__name__)
@@ -38,6 +41,7 @@ LOOK_SECONDS: Final = 60.0
 THREADS: Final = 4
 """Deliveries that are under way at once; each waits for another program."""
 
+Target = NotifySettings | PushTarget
 Targets = Callable[[], Mapping[str, NotifySettings]]
 Deliver = Callable[[NotifySettings, NotificationBatch, Mapping[str, str]], None]
 
@@ -53,14 +57,18 @@ class NeedNotifier:
         told: ToldNeeds,
         *,
         url: str,
+        push: PushDesk | None = None,
         deliver: Deliver = deliver,
     ) -> None:
-        """`url` is the dashboard, and `deliver` tells a target; it is called in a thread."""
+        """`url` is the dashboard, `push` tells browsers, and `deliver` tells the other targets.
+        Both are called in threads.
+        """
         self._dispatcher = dispatcher
         self._clock = clock
         self._targets = targets
         self._told = told
         self._url = url
+        self._push = push
         self._deliver = deliver
         self._changed = asyncio.Event()
         self._changed.set()
@@ -70,6 +78,8 @@ class NeedNotifier:
         self._busy: set[str] = set()
         self._failures: dict[str, int] = {}
         dispatcher.watch(self._on_commit)
+        if push is not None:
+            push.on_change = self._changed.set
 
     async def run(self) -> None:
         """Tell the targets until cancelled."""
@@ -84,18 +94,25 @@ class NeedNotifier:
             await self._deliveries.cancel()
 
     def _on_commit(self, commit: Commit) -> None:
-        if self._targets():
+        if self._targets() or self._browsers():
             self._changed.set()
+
+    def _browsers(self) -> Mapping[str, PushTarget]:
+        """The browsers that are to be told, by the ids of their sessions."""
+        subscribers = None if self._push is None else self._push.subscribers
+        return {} if subscribers is None else subscribers.subscribed(self._dispatcher.team)
 
     def _look(self) -> float | None:
         """Start the deliveries that are due; the seconds until the next look, where time counts."""
-        targets = self._targets()
+        targets: dict[str, Target] = {**self._targets(), **self._browsers()}
+        if self._push is None or self._push.subscribers is not None:  # else: not known yet
+            self._told.forget_all_but(targets)
         if not targets:
             return None
         now = self._clock.now()
         found = view_needs(self._dispatcher.team, now)
         waits = [
-            self._tell(name, target, found.needs)
+            self._tell(name, target, self._needs_for(target, found, now))
             for name, target in targets.items()
             if name not in self._busy
         ]
@@ -103,13 +120,20 @@ class NeedNotifier:
             return LOOK_SECONDS
         return None if found.changes_at is None else (found.changes_at - now).total_seconds()
 
+    def _needs_for(self, target: Target, found: NeedList, now: datetime) -> tuple[NeedView, ...]:
+        """The needs that a target may know of: a member's browser knows no private channel."""
+        team = self._dispatcher.team
+        if not isinstance(target, PushTarget) or not team.private:
+            return found.needs
+        return view_needs(access_of(team, target.role, None).shown(team), now).needs
+
     def _look_again(self, seconds: float | None) -> None:
         if self._timer is not None:
             self._timer.cancel()
         wake = self._changed.set
         self._timer = None if seconds is None else self._clock.call_later(max(seconds, 0.0), wake)
 
-    def _tell(self, name: str, target: NotifySettings, needs: tuple[NeedView, ...]) -> bool:
+    def _tell(self, name: str, target: Target, needs: tuple[NeedView, ...]) -> bool:
         """Start a delivery to a target; whether it waits for the end of quiet hours."""
         open_keys = frozenset(need.key for need in needs)
         told = self._told.of(name) & open_keys
@@ -125,11 +149,12 @@ class NeedNotifier:
         )
         return False
 
-    async def _send(self, name: str, target: NotifySettings, delivery: NotificationBatch) -> None:
+    async def _send(self, name: str, target: Target, delivery: NotificationBatch) -> None:
+        loop = asyncio.get_running_loop()
         try:
-            await asyncio.get_running_loop().run_in_executor(
-                self._threads, self._deliver, target, delivery, os.environ
-            )
+            await loop.run_in_executor(self._threads, self._deliver_to, target, delivery)
+        except SubscriptionGone:
+            self._unsubscribe(name)
         except Exception as error:  # whatever a target does to us, the others are told
             await self._failed(name, error)
         else:
@@ -139,6 +164,17 @@ class NeedNotifier:
         finally:
             self._busy.discard(name)
             self._changed.set()
+
+    def _deliver_to(self, target: Target, delivery: NotificationBatch) -> None:
+        if not isinstance(target, PushTarget):
+            self._deliver(target, delivery, os.environ)
+        elif self._push is not None:
+            self._push.deliver(target, delivery)
+
+    def _unsubscribe(self, browser: str) -> None:
+        """The push service has ended a subscription: the person removed it, or the browser."""
+        if self._push is not None and self._push.subscribers is not None:
+            self._push.subscribers.unsubscribe(browser)
 
     async def _failed(self, name: str, failed: Exception) -> None:
         """Wait before the next attempt. The first failure of a row is said in the log."""
@@ -152,7 +188,7 @@ class NeedNotifier:
         await self._clock.sleep(pause_s(failures))
 
 
-def is_quiet(target: NotifySettings, now: datetime) -> bool:
-    """Whether it is in the quiet hours of a target, by the local time of the machine."""
+def is_quiet(target: Target, now: datetime) -> bool:
+    """Whether it is in the quiet hours of a target: in a browser's time zone, or the machine's."""
     quiet = target.quiet_hours
-    return quiet is not None and quiet.contains(now.astimezone().time())
+    return quiet is not None and quiet.contains(now.astimezone(target.time_zone).time())

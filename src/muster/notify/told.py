@@ -3,7 +3,7 @@
 A restart of muster tells nobody twice. The file can be lost: then what is open is told once more.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -30,6 +30,14 @@ class ToldNeeds:
         """Remember these keys of a target, and no others."""
         if self.of(target) != keys:
             self._keys[target] = keys
+            self._write()
+
+    def forget_all_but(self, targets: Collection[str]) -> None:
+        """Forget the targets that are no more."""
+        gone = self._keys.keys() - set(targets)
+        for name in gone:
+            del self._keys[name]
+        if gone:
             self._write()
 
     def _read(self) -> Mapping[str, frozenset[str]]:

@@ -21,6 +21,8 @@ NOTIFY: Final = "notify"
 Topic = Literal["needs", "failed", "limit", "message"]
 """Kinds of notifications that a target can choose."""
 
+ALL_TOPICS: Final[tuple[Topic, ...]] = ("needs", "failed", "limit", "message")
+
 _HOURS: Final = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)")
 _WRITE: Final = "Write [notify.NAME], and its settings below."
 
@@ -68,7 +70,7 @@ class NotifySettings(msgspec.Struct, frozen=True, kw_only=True):
             'Kinds of notifications: "needs" (approvals, questions, stuck agents), "failed", '
             '"limit" (budgets, runaways), "message" (agents that write to you).'
         ),
-    ] = ("needs", "failed", "limit", "message")
+    ] = ALL_TOPICS
     quiet: Annotated[
         str,
         Rule("Quiet hours in the local time of the machine, such as 22:00-07:00; empty is never."),
@@ -77,11 +79,36 @@ class NotifySettings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def quiet_hours(self) -> QuietHours | None:
         """The quiet hours; None where there are none."""
-        found = _HOURS.fullmatch(self.quiet)
-        if found is None:
-            return None
-        first, minute, last, end = map(int, found.groups())
-        return QuietHours(time(first, minute), time(last, end))
+        return hours_in(self.quiet)
+
+    @property
+    def time_zone(self) -> None:
+        """The time zone of the quiet hours: that of the machine."""
+
+
+def hours_in(text: str) -> QuietHours | None:
+    """The quiet hours in a text such as 22:00-07:00; None where there are none."""
+    found = _HOURS.fullmatch(text)
+    if found is None:
+        return None
+    first, minute, last, end = map(int, found.groups())
+    return QuietHours(time(first, minute), time(last, end))
+
+
+class PushSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The `[push]` table: push services of browsers."""
+
+    hosts: Annotated[
+        tuple[str, ...],
+        Rule("Hosts of push services of your own, which may have private addresses."),
+    ] = ()
+    contact: Annotated[
+        str,
+        Rule(
+            "Address that push services can write to, such as mailto:you@example.com; empty is "
+            "server.public_url, if it is https."
+        ),
+    ] = ""
 
 
 SCHEMES: Final[Mapping[str, tuple[str, ...]]] = {

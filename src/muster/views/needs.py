@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
+from muster.limits import NEED_CHARS_MAX
 from muster.machines.needs.needs import UNANSWERED, Need, all_needs, changes_at, open_needs
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import NeedKind
@@ -58,8 +59,16 @@ def _view(team: Team, need: Need) -> NeedView:
         conversation=need.conversation,
         approval=need.approval,
         can_be_done=need.kind not in UNANSWERED,
+        is_whole=_is_whole(need, agent),
         can_go_on=need.can_go_on,
     )
+
+
+def _is_whole(need: Need, agent: Agent | None) -> bool:
+    """Whether a person who reads the reason knows all of a request for approval."""
+    asked = () if agent is None else agent.approvals
+    changes = any(each.change for each in asked if each.id == need.approval)
+    return need.approval is not None and not changes and len(need.why) < NEED_CHARS_MAX
 
 
 def _why(team: Team, need: Need, agent: Agent | None) -> str:

@@ -9,6 +9,7 @@ import { showHelp } from "./elements/help.js";
 import { showSearch } from "./elements/search.js";
 import * as keys from "./keys.js";
 import { watchLooks } from "./looks.js";
+import { forget } from "./push.js";
 import { go, link, route, start } from "./router.js";
 import { store } from "./store.js";
 import { nextTheme, startTheme } from "./theme.js";
@@ -56,7 +57,9 @@ function bindKeys() {
 
 async function signOut() {
   const answer = await fetch("/api/session", { method: "DELETE" }).catch(() => null);
-  if (answer?.ok) location.replace("/sign-in");
+  if (!answer?.ok) return;
+  await forget().catch(() => {}); // the server notifies this browser no more in any case
+  location.replace("/sign-in");
 }
 
 function showNotice() {

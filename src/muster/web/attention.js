@@ -2,6 +2,7 @@
 
 import { path, post, say } from "./api.js";
 import { meaning } from "./badge.js";
+import { closeAllBut } from "./push.js";
 import { go } from "./router.js";
 import { store } from "./store.js";
 
@@ -87,6 +88,9 @@ export function watchNeeds() {
   const look = () => store.ready && tell(needs());
   for (const topic of ["team", "agents", "channels"]) store.watch(topic, look);
   document.addEventListener("routed", look);
+  navigator.serviceWorker?.addEventListener("message", ({ data }) => {
+    location.hash = data.place; // the press of a notification
+  });
 }
 
 function tell(found) {
@@ -97,6 +101,7 @@ function tell(found) {
   showIcon(found.length);
   if (known && wantsNotices())
     found.filter(({ key }) => !known.keys.split(" ").includes(key)).forEach(notify);
+  if (localStorage.getItem("notify") === "push") closeAllBut(keys.split(" "));
   known = { keys };
 }
 

@@ -5,7 +5,7 @@ import { post } from "./api.js";
 import { answer as answerApproval, approvals } from "./approvals.js";
 import { meaning } from "./badge.js";
 import { showAddAgent } from "./elements/agent-dialog.js";
-import { showHelp } from "./elements/help.js";
+import { showHelp, showNotifications } from "./elements/help.js";
 import * as keys from "./keys.js";
 import { go } from "./router.js";
 import { allControlsOf, press } from "./run.js";
@@ -97,6 +97,7 @@ function verbs() {
   const always = [
     verb("Switch theme", "system, light or dark", nextTheme),
     verb("Show keyboard shortcuts", "help", showHelp),
+    verb("Notifications", "of this browser, on and off", showNotifications),
     verb(
       keys.areOn() ? "Turn single-key shortcuts off" : "Turn single-key shortcuts on",
       "keyboard",

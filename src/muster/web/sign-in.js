@@ -12,6 +12,7 @@ async function signIn(secret, place) {
     headers: { "content-type": "application/json" },
     body: JSON.stringify(secret),
   }).catch(() => null);
+  if (localStorage.getItem("notify") === "push") localStorage.removeItem("notify"); // of an earlier session
   if (answer?.ok) return location.replace(`/${place}`);
   const told = await answer?.json().catch(() => null);
   problem.textContent = told?.detail ?? "muster does not answer. Is it up?";

@@ -3,10 +3,13 @@
 
 const build = document.querySelector("meta[name=build]").content;
 
+const SERVICE_WORKER = "/service-worker.js";
+
 const policy = window.trustedTypes?.createPolicy("muster", {
   createHTML: (html) => html,
   createScriptURL: (url) => {
-    if (url !== workerPath()) throw new TypeError(`not a script of the dashboard: ${url}`);
+    if (url !== workerPath() && url !== SERVICE_WORKER)
+      throw new TypeError(`not a script of the dashboard: ${url}`);
     return url;
   },
 }) ?? { createHTML: (html) => html, createScriptURL: (url) => url };
@@ -18,6 +21,9 @@ export function putRendered(element, html) {
 
 /** The URL of the worker, as a TrustedScriptURL. */
 export const workerURL = () => policy.createScriptURL(workerPath());
+
+/** The URL of the service worker, as a TrustedScriptURL. */
+export const serviceWorkerURL = () => policy.createScriptURL(SERVICE_WORKER);
 
 function workerPath() {
   return `/web/${build}/stream-worker.js`;

@@ -10,18 +10,21 @@ for its owner's eyes only, so that a restart of muster signs nobody out.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 from starlette.requests import Request
 
 from muster.engine.ports import Ids
 from muster.http.signing_in.codes import SignInCodes
 from muster.http.signing_in.digests import digest
+from muster.machines.access.users import PEOPLE_ROLES, in_force
 from muster.machines.state import Team, Token
+from muster.notify.push.subscription import PushSubscription, PushTarget
 from muster.regular_files import open_for_owner_only, read_regular
 
 FILE: Final = "browser-sessions.json"
@@ -46,6 +49,8 @@ class BrowserSession(msgspec.Struct, frozen=True, kw_only=True):
 
     until: datetime
     since: datetime | None = None
+    push: PushSubscription | None = None
+    """Where it is notified. It is a part of the session, so it ends with it."""
 
 
 class OpenBrowser(NamedTuple):
@@ -57,6 +62,7 @@ class OpenBrowser(NamedTuple):
     token: str
     since: datetime | None
     until: datetime
+    is_notified: bool = False
 
 
 _Sessions = dict[str, BrowserSession]
@@ -101,7 +107,7 @@ class BrowserSessions:
         """Every browser that is signed in, the oldest first."""
         now = self._now()
         return [
-            OpenBrowser(key[:ID_CHARS], each.token, each.since, each.until)
+            OpenBrowser(key[:ID_CHARS], each.token, each.since, each.until, bool(each.push))
             for key, each in self._sessions.items()
             if each.until > now
         ]
@@ -118,6 +124,48 @@ class BrowserSessions:
         if found:
             self._save()
         return bool(found)
+
+    # ── notifications ─────────────────────────────────────────────────────────────────────────────
+
+    def subscribe(self, secret: str | None, push: PushSubscription | None) -> bool:
+        """Notify this browser there, or nowhere; false without a session.
+
+        A browser that was signed in as another person before keeps its address at the push
+        service: only the newest session has it.
+        """
+        key = digest(secret) if secret else ""
+        if key not in self._sessions:
+            return False
+        for other, each in self._sessions.items():
+            if push is not None and each.push is not None and each.push.endpoint == push.endpoint:
+                self._sessions[other] = replace(each, push=None)
+        self._sessions[key] = replace(self._sessions[key], push=push)
+        self._save()
+        return True
+
+    def subscription_of(self, secret: str | None) -> PushSubscription | None:
+        """Where this browser is notified."""
+        session = self._sessions.get(digest(secret)) if secret else None
+        return None if session is None else session.push
+
+    def subscribed(self, team: Team) -> Mapping[str, PushTarget]:
+        """The browsers that are notified, by id, with the roles that their tokens grant now."""
+        now, found = self._now(), dict[str, PushTarget]()
+        for key, each in self._sessions.items():
+            token = team.tokens.get(each.token)
+            if each.push is None or token is None or each.until <= now:
+                continue
+            role = in_force(team, token).role
+            if role in PEOPLE_ROLES:
+                found[_target(key)] = PushTarget(subscription=each.push, role=role)
+        return found
+
+    def unsubscribe(self, browser: str) -> None:
+        """Forget where a browser is notified."""
+        for key, each in self._sessions.items():
+            if _target(key) == browser and each.push is not None:
+                self._sessions[key] = replace(each, push=None)
+                self._save()
 
     def _drop_old(self, token_digest: str) -> None:
         """Drop what has expired, and the oldest of this token where there are too many."""
@@ -140,6 +188,11 @@ class BrowserSessions:
         except OSError as error:
             extra = {"action": "browser_sessions_not_kept", "path": str(self._path)}
             log.warning("a restart will sign browsers out: %s", error, extra=extra)
+
+
+def _target(key: str) -> str:
+    """The name of a browser among the targets of notifications."""
+    return f"browser {key[:ID_CHARS]}"
 
 
 def cookie_name(request: Request) -> str:

@@ -93,6 +93,7 @@ async def list_browsers(call: ApiCall) -> SignedInBrowsers:
             since=each.since,
             until=each.until,
             is_this=each.id == call.browsers.id_of(own),
+            is_notified=each.is_notified,
         )
         for each in call.browsers.all_open()
         if each.token in tokens

@@ -99,10 +99,11 @@ def _of_agent(agent: Agent, now: datetime) -> Iterator[Need]:
     if agent.retired:
         return
     for asked in agent.approvals:
+        where = f" (in {asked.folder})" if asked.folder else ""
         yield Need(
             kind=NeedKind.APPROVAL,
             key=f"approval:{asked.id}",
-            why=f"{asked.tool}: {asked.detail}"[: limits.NEED_CHARS_MAX],
+            why=f"{asked.tool}: {asked.detail}{where}"[: limits.NEED_CHARS_MAX],
             since=asked.since,
             until=asked.until,
             seat=agent.seat,

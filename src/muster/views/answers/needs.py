@@ -32,6 +32,9 @@ class NeedView(View, frozen=True, kw_only=True):
     can_be_done: bool
     """Whether a person can put it aside as done. What waits for an answer can only be put off."""
 
+    is_whole: bool = False
+    """Whether `why` is all of a request for approval: no more of it, and no change of a file."""
+
     can_go_on: bool = False
     """Whether it is a limit, beyond which a person can allow some more turns."""
 

@@ -23,8 +23,27 @@ class BrowserView(View, frozen=True, kw_only=True):
     is_this: bool
     """Whether it is the browser that asks."""
 
+    is_notified: bool = False
+    """Whether it gets notifications while its page is closed."""
+
 
 class SignedInBrowsers(View, frozen=True, kw_only=True):
     """The browsers that are signed in, the oldest first."""
 
     browsers: tuple[BrowserView, ...]
+
+
+class PushView(View, frozen=True, kw_only=True):
+    """Whether a browser is notified while its page is closed."""
+
+    key: str | None = None
+    """The public key for which the browser subscribes; none where Web Push is not installed."""
+
+    remedy: str = ""
+    """The way to install it, if it is not."""
+
+    endpoint: str | None = None
+    """The address to which its messages go; none if it is not notified."""
+
+    about: tuple[str, ...] = ()
+    quiet: str = ""

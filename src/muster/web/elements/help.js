@@ -1,7 +1,6 @@
-// The help dialog: keyboard shortcuts, and the checkbox for browser notifications.
+// The help dialog: keyboard shortcuts, and the way to notifications.
 
-import { askForNotices, canNotify, wantsNotices } from "../attention.js";
-import { h } from "../dom.js";
+import { h, pushButton } from "../dom.js";
 import * as keys from "../keys.js";
 
 const NAMES = { ArrowRight: "← ↑ → ↓", " ": "Space" };
@@ -14,19 +13,20 @@ export function showHelp() {
       h("tr", {}, h("td", {}, h("kbd", { text: NAMES[key] ?? key })), h("td", { text: say })),
     );
   const table = h("table", { class: "keys" }, rows);
-  openDialog("Keyboard shortcuts", table, singleKeys(), canNotify() && notices());
+  const dialog = openDialog("Keyboard shortcuts", table, singleKeys(), pushButton("Notifications …", notify));
+  function notify() {
+    dialog.close();
+    showNotifications();
+  }
 }
+
+/** The dialog of notifications, loaded when it is wanted. */
+export const showNotifications = async () => (await import("./notify-dialog.js")).showNotifications();
 
 function singleKeys() {
   const box = h("input", { type: "checkbox", on: { change: keys.turn } });
   box.checked = keys.areOn();
   return h("label", { class: "choice" }, box, " Shortcuts of a single key (⌘K or Ctrl+K always works)");
-}
-
-function notices() {
-  const box = h("input", { type: "checkbox", on: { change: askForNotices } });
-  box.checked = wantsNotices();
-  return h("label", { class: "choice" }, box, " Notify me in the browser when an agent needs me");
 }
 
 /** Open a modal dialog, removed from the page when it closes. */

@@ -45,6 +45,7 @@ def test_an_approval_is_listed_with_all_that_a_client_needs_and_goes_with_its_an
         "conversation": None,
         "approval": asked,
         "canBeDone": False,
+        "isWhole": True,
         "canGoOn": False,
     }
     state = operator.get("/api/state?seats=0")
