@@ -74,6 +74,7 @@ class Storm:
         self._path = folder / "agent_state.json"
         self._chance = random.Random(seed)
         self._runner: subprocess.Popen[bytes] | None = None
+        self._wishes = 0
         self.score = Score()
 
     def run(self, cycles: int) -> Score:
@@ -142,7 +143,11 @@ class Storm:
     # ── the file ──────────────────────────────────────────────────────────────────────────────────
 
     def _wish(self, desired: str) -> None:
-        fields = self._fields() | {"desired_state": desired, "setBy": "storm", "note": desired}
+        """Write a wish with a note of its own: after a kill, one that equals the last wish that
+        muster took in is not an edit."""
+        self._wishes += 1
+        note = f"wish {self._wishes}"
+        fields = self._fields() | {"desired_state": desired, "setBy": "storm", "note": note}
         aside = self._folder / "storm.tmp"
         aside.write_text(json.dumps(fields))
         aside.replace(self._path)
