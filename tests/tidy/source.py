@@ -45,9 +45,20 @@ def _parsed(path: Path) -> Module:
     return Module(name, path, text, ast.parse(text, str(path)))
 
 
-def imports(module: Module) -> Iterator[Import]:
+@cache
+def nodes(module: Module) -> tuple[ast.AST, ...]:
+    """All nodes of a module's tree. Kept: many tests look at every one of them."""
+    return tuple(ast.walk(module.tree))
+
+
+@cache
+def imports(module: Module) -> tuple[Import, ...]:
     """The imports of a module; for `from package import module`, the inner module."""
-    for node in ast.walk(module.tree):
+    return tuple(_imports(module))
+
+
+def _imports(module: Module) -> Iterator[Import]:
+    for node in nodes(module):
         if isinstance(node, ast.Import):
             yield from (Import(node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

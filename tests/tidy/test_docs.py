@@ -15,7 +15,7 @@ from muster.machines.state import MAIN, QUEUE, Status, TurnState
 from muster.machines.vocabulary import RunMode
 from muster.store.codec import Envelope
 from tests.tidy.reference import COMMAND, ENVELOPE, REFERENCE, leaves_of, pages, tag_of
-from tests.tidy.source import ROOT, files, modules, within
+from tests.tidy.source import ROOT, files, modules, nodes, within
 
 WORDS = (
     *("seat", "agent", "lead", "soul", "session", "run", "transcript", "channel", "turn"),
@@ -64,7 +64,7 @@ def test_every_error_that_muster_can_raise_is_in_one_file() -> None:
         f"{module.at(node.lineno)} {node.name}"
         for module in modules().values()
         if module.name != errors.__name__ and not within(module.name, "muster.testing")
-        for node in ast.walk(module.tree)
+        for node in nodes(module)
         if isinstance(node, ast.ClassDef) and kinds & {ast.unparse(base) for base in node.bases}
     ]
     assert not astray, "errors.py lists every error, and the reference is generated from it"

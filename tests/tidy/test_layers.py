@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.homes import DESIGN, TWO_AGENTS, environment, play
-from tests.tidy.source import Import, Module, imports, modules, within
+from tests.tidy.source import Import, Module, imports, modules, nodes, within
 from tests.waits import WAIT_SECONDS
 
 # ── imports between rooms ─────────────────────────────────────────────────────────────────────────
@@ -589,9 +589,9 @@ KEEPERS = {
             "muster.runtimes.prompted.memory",
         ),
         f"{CHANCE.reason}; a store measures how quick its disk is, which decides nothing else, a"
-        " client bounds its own waits, the watchdog looks at the loop from a thread, rendering has a"
-        " bound in CPU time, and the age of output files and conversations is by the clock that"
-        " dates files",
+        " client bounds its own waits, the watchdog looks at the loop from a thread, rendering"
+        " has a bound in CPU time, and the age of output files and conversations is by the clock"
+        " that dates files",
     ),
     "uuid": CHANCE,
 }
@@ -779,7 +779,7 @@ def test_no_name_is_meaningless() -> None:
     named = [
         (module.at(node.lineno), node.name)
         for module in modules().values()
-        for node in ast.walk(module.tree)
+        for node in nodes(module)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
     ]
     named += [(module.at(1), module.name) for module in modules().values()]
@@ -794,7 +794,7 @@ def test_any_comes_with_its_reason() -> None:
     bare = [
         module.at(node.lineno)
         for module in modules().values()
-        for node in ast.walk(module.tree)
+        for node in nodes(module)
         if isinstance(node, ast.Name) and node.id == "Any" and not _explained(module, node.lineno)
     ]
     assert not bare, "explain Any on its line, or on the one before or after it"
@@ -812,7 +812,7 @@ def test_one_place_starts_programs() -> None:
         module.at(node.lineno)
         for module in modules().values()
         if not within(module.name, "muster.runtimes")
-        for node in ast.walk(module.tree)
+        for node in nodes(module)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr == "start"

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tests.tidy.source import Module, modules
+from tests.tidy.source import Module, modules, nodes
 
 FILE_LINES_MAX = 450
 """Three times the usual file. Beyond it a file has two subjects."""
@@ -52,7 +52,7 @@ class Function(NamedTuple):
 def functions() -> Iterator[Function]:
     """Every function of the package, without its decorators."""
     for module in modules().values():
-        for node in ast.walk(module.tree):
+        for node in nodes(module):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 lines = (node.end_lineno or node.lineno) - node.lineno + 1
                 yield Function(module.at(node.lineno), node.name, lines)

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from tests.tidy.source import Module, modules
+from tests.tidy.source import Module, modules, nodes
 
 OWNERS = {
     "muster.engine.tasks": "the owners themselves",
@@ -34,7 +34,7 @@ def test_every_exception_is_still_needed() -> None:
 
 def unowned(module: Module) -> Iterator[str]:
     """Where a module starts something that no task group ends."""
-    for node in ast.walk(module.tree):
+    for node in nodes(module):
         if (isinstance(node, ast.Call) and _starts_unowned(node.func)) or (
             isinstance(node, ast.Expr)  # a statement: neither awaited nor kept
             and isinstance(node.value, ast.Call)

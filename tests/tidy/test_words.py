@@ -5,7 +5,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from tests.tidy.source import ROOT, Module, modules, within
+from tests.tidy.source import ROOT, Module, modules, nodes, within
 
 HEADLESS = {"Who", "Whoever", "Whom", "What", "Somebody", "Nobody", "Anybody", "It"}
 """A sentence that begins with one of these hides its subject."""
@@ -20,7 +20,7 @@ FOREIGN_PACKAGE = re.compile(
 
 def documented(module: Module) -> Iterator[tuple[int, str]]:
     """The line and text of every docstring."""
-    for node in ast.walk(module.tree):
+    for node in nodes(module):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             text = ast.get_docstring(node)
             if text:
