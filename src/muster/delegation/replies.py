@@ -108,8 +108,8 @@ def no_program(agent: str) -> str:
     """The answer where the settings name no program for an agent."""
     return (
         f"This is for {agent}, but nothing says which program runs it. Install Claude "
-        f"Code (pip install 'muster-agents[claude]'), or write [agents.{agent}] or [delegation] with "
-        "command = [...] into muster.toml."
+        f"Code (pip install 'muster-agents[claude]'), or write [agents.{agent}] or [delegation] "
+        "with command = [...] into muster.toml."
     )
 
 
