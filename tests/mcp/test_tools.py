@@ -16,13 +16,14 @@ from tests.waits import LIFE_SECONDS
 
 READING = {"who", "status", "read_messages", "approvals", "ask_result"}
 OWN = {"turn_await", "turn_complete", "turn_pass", "turn_wait", "handoff", "report_status"}
+NOTES = {"remember", "approval_request", "approval_await"}
+SPEAKING = {"send_message", "ask"}
+LEADING = {"start", "stop", "run_once", "run_cleanup", "restart", "interrupt", "turn_give"}
 SEES = {
     Role.VIEWER: READING,
-    Role.MEMBER: READING,
-    Role.AGENT: READING | OWN | {"send_message", "remember", "approval_request", "approval_await"},
-    Role.OPERATOR: READING
-    | {"send_message", "start", "stop", "run_once", "run_cleanup", "restart", "interrupt"}
-    | {"turn_give", "approval_answer", "ask"},
+    Role.MEMBER: READING | SPEAKING | LEADING | {"approval_answer"},
+    Role.AGENT: READING | SPEAKING | OWN | NOTES,
+    Role.OPERATOR: READING | SPEAKING | LEADING | {"approval_answer"},
 }
 
 
@@ -364,6 +365,30 @@ def test_an_operator_answers_what_agents_ask_for(team: Inside, scene: Scene) -> 
     asyncio.run(play())
 
 
+def test_a_member_leads_the_team_under_their_own_name(team: Inside, scene: Scene) -> None:
+    scene.call("PUT", "/api/users/Mia", {"role": "member"})
+    mia = scene.post("/api/tokens", {"role": "member", "user": "Mia"})["secret"]
+    team.runs("Ada")
+    approval, channel = team.asks("Ada", detail="rm -r build"), scene.named("reviews")
+
+    async def play() -> None:
+        async with over_http(team.server, mia) as member:
+            await called(member, "approval_answer", approval=approval, allow=True)
+            await called(member, "send_message", text="Go on.", channel=channel)
+            await called(member, "send_message", text="Well done.", to="Ada")
+            stopped = await called(member, "stop", agent="Ada", note="enough", now=True)
+            assert (stopped["desired"], stopped["note"]) == ("pause", "enough")
+            assert (await refused(member, "ask", text="A poem."))["code"] == "no_delegation"
+
+    asyncio.run(play())
+    said = scene.get(f"{scene.channel}/messages")["messages"][-1]
+    assert (said["speaker"], said["text"]) == ("Mia", "Go on.")
+    told = scene.get("/api/agents/Ada/messages")["messages"][-1]
+    assert (told["speakerName"], told["text"]) == ("Mia", "Well done.")
+    answers = scene.get("/api/log?types=approval_answered&limit=1000")["events"]
+    assert answers[-1]["actor"] == "person:Mia"
+
+
 def test_an_agent_asks_for_approval_and_is_told_the_answer(
     team: Inside, scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -393,6 +418,8 @@ def test_delegation_without_a_session_is_refused_with_the_remedy(
     team: Inside, scene: Scene
 ) -> None:
     async def play() -> None:
+        async with over_http(team.server, scene.tokens["pm"]) as pm:
+            assert (await refused(pm, "ask", text="Write a poem."))["code"] == "no_delegation"
         async with over_http(team.server, team.server.token) as boss:
             assert (await refused(boss, "ask", text="Write a poem."))["code"] == "no_delegation"
             assert (await refused(boss, "ask_result", conversation="7"))["code"] == "not_found"

@@ -22,8 +22,8 @@ from muster.views.problems import problem
 
 EVERYBODY: Final = frozenset(Role)
 AGENT: Final = frozenset({Role.AGENT})
-OPERATOR: Final = frozenset({Role.OPERATOR})
-ACTORS: Final = frozenset({Role.AGENT, Role.OPERATOR})
+PEOPLE: Final = frozenset({Role.OPERATOR, Role.MEMBER})
+SPEAKERS: Final = PEOPLE | AGENT
 
 Schema = dict[str, Any]  # JSON Schema: any JSON value
 Json = dict[str, Any]  # a result of the protocol: any JSON value

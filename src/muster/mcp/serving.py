@@ -51,8 +51,8 @@ If your token is an agent's, you are that agent. Call turn_await; when `do` is `
 messages, do your work, and end the turn with turn_complete, turn_pass or handoff. Speak in a
 channel only in your turn. In long work call report_status now and then.
 
-If your token is an operator's, you act for a person who leads the team: `who` shows it, `start`,
-`stop` and `run_once` control agents, send_message speaks to them.
+If your token is an operator's or a member's, you act for that person: `who` shows the team,
+`start`, `stop` and `run_once` control agents, send_message speaks to them.
 """
 
 Context = ServerRequestContext[Any, Any]  # the SDK's own types: lifespan and request

@@ -1,4 +1,4 @@
-"""Tools for a person's own program: it leads the team with the operator's token."""
+"""Tools for a person's own program: it leads the team with an operator's or a member's token."""
 
 from typing import Annotated, Final
 
@@ -7,7 +7,7 @@ import msgspec
 from muster.client import delegation, requests
 from muster.machines.vocabulary import RunMode
 from muster.mcp.calls import McpCall
-from muster.mcp.declaring import EVERYBODY, OPERATOR, NoInput, ToolInput, tool
+from muster.mcp.declaring import EVERYBODY, PEOPLE, SPEAKERS, NoInput, ToolInput, tool
 from muster.mcp.tools.reading import AgentInput, RunStatus, status_of
 from muster.views.answers import View
 from muster.views.answers.agents import ApprovalList, Settled
@@ -35,31 +35,31 @@ async def _run(call: McpCall, given: RunInput, desired: RunMode, *, now: bool = 
     return await status_of(call, given.agent)
 
 
-@tool(may=OPERATOR, title="Start an agent", repeatable=True)
+@tool(may=PEOPLE, title="Start an agent", repeatable=True)
 async def start(call: McpCall, given: RunInput) -> RunStatus:
     """Start an agent: it runs session after session until it is stopped."""
     return await _run(call, given, RunMode.CONTINUOUS)
 
 
-@tool(may=OPERATOR, title="Stop an agent", repeatable=True)
+@tool(may=PEOPLE, title="Stop an agent", repeatable=True)
 async def stop(call: McpCall, given: StopInput) -> RunStatus:
     """Stop an agent after its current session, or with `now` at once."""
     return await _run(call, given, RunMode.PAUSE, now=given.now)
 
 
-@tool(may=OPERATOR, title="Run one session of an agent")
+@tool(may=PEOPLE, title="Run one session of an agent")
 async def run_once(call: McpCall, given: RunInput) -> RunStatus:
     """Run exactly one session of an agent, then pause it."""
     return await _run(call, given, RunMode.RUN_ONCE)
 
 
-@tool(may=OPERATOR, title="Run one cleanup session of an agent")
+@tool(may=PEOPLE, title="Run one cleanup session of an agent")
 async def run_cleanup(call: McpCall, given: RunInput) -> RunStatus:
     """Run exactly one cleanup session of an agent, then pause it."""
     return await _run(call, given, RunMode.RUN_CLEANUP)
 
 
-@tool(may=OPERATOR, title="Restart an agent")
+@tool(may=PEOPLE, title="Restart an agent")
 async def restart(call: McpCall, given: StopInput) -> RunStatus:
     """End the session of an agent, and start another."""
     await call.ask(requests.restart(given.agent, now=given.now, note=given.note))
@@ -89,7 +89,7 @@ class InterruptInput(ToolInput, frozen=True, kw_only=True):
     ] = None
 
 
-@tool(may=OPERATOR, title="Interrupt the turn in a channel")
+@tool(may=PEOPLE, title="Interrupt the turn in a channel")
 async def interrupt(call: McpCall, given: InterruptInput) -> TurnDecided:
     """Interrupt the agent that has the turn in a channel: with a message, or by taking the turn."""
     if given.message is None:
@@ -106,7 +106,7 @@ class GiveInput(ToolInput, frozen=True, kw_only=True):
     agent: str
 
 
-@tool(may=OPERATOR, title="Let an agent speak next")
+@tool(may=PEOPLE, title="Let an agent speak next")
 async def turn_give(call: McpCall, given: GiveInput) -> TurnDecided:
     """Let a member of a channel speak next: at once if the turn is free, else after the holder."""
     taken = await call.ask(requests.override_turn(given.channel, "ACTIVE", agent=given.agent))
@@ -130,7 +130,7 @@ class AnswerInput(ToolInput, frozen=True, kw_only=True):
     note: Note = None
 
 
-@tool(may=OPERATOR, title="Answer a request for approval")
+@tool(may=PEOPLE, title="Answer a request for approval")
 async def approval_answer(call: McpCall, given: AnswerInput) -> Settled:
     """Allow or deny what an agent wants to do. Ask the person whom you work for first."""
     return await call.ask(requests.answer(given.approval, allow=given.allow, note=given.note))
@@ -175,7 +175,7 @@ class Asked(View, frozen=True, kw_only=True):
     """Why it does not go on, where that is so."""
 
 
-@tool(may=OPERATOR, title="Delegate a request")
+@tool(may=SPEAKERS, title="Delegate a request")
 async def ask(call: McpCall, given: AskInput) -> Asked:
     """Delegate a request to the agent whose description matches, and return at once.
 

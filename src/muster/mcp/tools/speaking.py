@@ -6,9 +6,9 @@ import msgspec
 
 from muster.client import requests
 from muster.errors import Invalid
-from muster.machines.vocabulary import Role, RunMode
+from muster.machines.vocabulary import RunMode
 from muster.mcp.calls import McpCall
-from muster.mcp.declaring import ACTORS, AGENT, Epoch, ToolInput, tool
+from muster.mcp.declaring import AGENT, PEOPLE, SPEAKERS, Epoch, ToolInput, tool
 from muster.mcp.tools.turns import own_turn
 from muster.views.answers import Recorded, View
 
@@ -22,7 +22,7 @@ class MessageInput(ToolInput, frozen=True, kw_only=True):
         msgspec.Meta(description="The channel to say it in; an agent needs the turn there."),
     ] = None
     to: Annotated[
-        str | None, msgspec.Meta(description="The agent that it is for alone. Operators only.")
+        str | None, msgspec.Meta(description="The agent that it is for alone. For people only.")
     ] = None
     reply_to: Annotated[
         int | None, msgspec.Meta(description="The seq of the message that it answers.")
@@ -30,20 +30,20 @@ class MessageInput(ToolInput, frozen=True, kw_only=True):
     epoch: Epoch = None
 
 
-@tool(may=ACTORS, title="Send a message")
+@tool(may=SPEAKERS, title="Send a message")
 async def send_message(call: McpCall, given: MessageInput) -> Recorded:
     """Say something: in a channel, or without one to the human that you work for.
 
-    An agent speaks in a channel only in its turn, and keeps the turn: turn_complete ends it. An
-    operator speaks at any time: in a channel, to one agent (`to`), or without both to the lead.
+    An agent speaks in a channel only in its turn, and keeps the turn: turn_complete ends it. A
+    person speaks at any time: in a channel, to one agent (`to`), or without both to the lead.
     """
-    if call.me.role is Role.OPERATOR:
+    if call.me.role in PEOPLE:
         sent = requests.send(
             given.text, to=given.to, channel=given.channel, reply_to=given.reply_to
         )
         return await call.ask(sent)
     if given.to is not None and given.to != call.me.human:
-        why = f"is for operators; you speak in a channel, or to {call.me.human} without one"
+        why = f"is for people; you speak in a channel, or to {call.me.human} without one"
         raise Invalid(what="to", why=why)
     if given.channel is None:
         return await call.ask(requests.tell(call.name, given.text))
