@@ -8,7 +8,7 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import LEAD_SEAT, SeatId
 from muster.machines.vocabulary import AttachedFile, Authority, Role, TurnConfig
-from tests.machines.scene import REVIEWS, facts
+from tests.machines.scene import REVIEWS, Scene, facts
 from tests.machines.turns.test_turns import trio
 from tests.test_images import jpeg, png
 
@@ -136,6 +136,42 @@ def test_what_is_handed_over_after_the_last_post_comes_again_after_a_timeout() -
     scene.handed("pm")  # and the answer is lost, with the agent
     scene.later(60)
     assert scene.holder() == "dev"
+    assert scene.channel().read == {pm: upto}
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_turn_whose_program_crashes_after_a_post_comes_again_with_its_messages(
+    *, waits: bool
+) -> None:
+    scene = Scene()
+    scene.running("pm", unasked=False)
+    scene.channel_of("pm")
+    scene.posts("Build it.")
+    scene.handed("pm")
+    scene.says("pm", "I begin.")
+    if waits:
+        scene.do(c.WaitTurn(channel=REVIEWS, seat=scene.seat("pm"), reason="the build"))
+    scene.ends("pm", e.Outcome.FAILED)
+    assert scene.channel().read == {}
+    scene.later(1)
+    scene.up("pm")
+    assert scene.holder() == "pm"
+    scene.handed("pm")
+    scene.ends_with("pm", "It is built.")
+    scene.ends("pm", e.Outcome.FAILED)
+    scene.later(60)
+    scene.up("pm")
+    assert scene.holder() is None  # the work is done
+
+
+def test_an_agent_that_connects_by_itself_has_read_what_it_answered() -> None:
+    scene = trio()
+    pm = scene.seat("pm")
+    scene.posts("one")
+    upto = scene.channel().last_message
+    scene.handed("pm")
+    scene.says("pm")
+    scene.do(c.DisconnectAgent(seat=pm, reason="no heartbeat"))
     assert scene.channel().read == {pm: upto}
 
 

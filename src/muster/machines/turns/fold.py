@@ -10,6 +10,7 @@ from muster.machines.folding import with_both, with_channel
 from muster.machines.ids import SeatId, is_agent
 from muster.machines.maps import drop, put
 from muster.machines.state import (
+    Agent,
     Channel,
     ClaimedTurn,
     Drain,
@@ -32,10 +33,13 @@ from muster.machines.turns.table import (
     reachable,
     seconds,
 )
-from muster.machines.vocabulary import Awaits, Claim, ReadRule
+from muster.machines.vocabulary import Authority, Awaits, Claim, ReadRule
 
 _LEAVING: Final = ("agent_disconnects", "session_ended")
 """The transitions with which an agent itself may leave a turn that waits."""
+
+_CRASHES: Final = ("agent_crashes", "agent_disconnects")
+"""The transitions with which an agent leaves a turn unfinished."""
 
 
 def channel_created(team: Team, event: Event, fact: e.ChannelCreated) -> Team:
@@ -206,7 +210,7 @@ def transition(team: Team, event: Event, fact: e.StateTransition) -> Team:
     if fact.target == WAITING:
         return with_channel(team, event, _waiting(channel, event, fact))
     if fact.source in HELD:
-        return with_channel(team, event, _vacant(channel, event, fact))
+        return with_channel(team, event, _vacant(team, channel, event, fact))
     if channel.idle == fact.seat:
         return with_channel(team, event, replace(channel, idle=None, vacant_since=event.seq))
     return team
@@ -289,8 +293,10 @@ def _waiting(channel: Channel, event: Event, fact: e.StateTransition) -> Channel
     return replace(channel, turn=replace(channel.turn, wait=wait))
 
 
-def _vacant(channel: Channel, event: Event, fact: e.StateTransition) -> Channel:
+def _vacant(team: Team, channel: Channel, event: Event, fact: e.StateTransition) -> Channel:
     """A post or an orderly end marks the messages before it as read; a timeout marks none.
+
+    Neither does the crash of a session that muster runs: its words so far were a part of the work.
 
     Messages that were handed over after the last post may be lost with the answer that had them, so
     they come again with the next turn. The same holds where a person takes the turn away, unless
@@ -302,7 +308,7 @@ def _vacant(channel: Channel, event: Event, fact: e.StateTransition) -> Channel:
     delivered, is_stopped = channel.delivered.get(turn.holder, 0), _is_taken_away(turn, fact)
     is_heard = fact.trigger == TURN_COMPLETE or (is_stopped and turn.taken)
     answered = delivered if is_heard else turn.answered
-    if answered:
+    if answered and not _is_crash(team.agents[turn.holder], fact):
         read = put(read, turn.holder, answered)
     if is_stopped:
         stopped = put(stopped, turn.holder, max(delivered, turn.granted, turn.told))
@@ -329,6 +335,11 @@ def _hold_after(channel: Channel, turn: HeldTurn, fact: e.StateTransition) -> Ho
     if turn.wait is None or not turn.wait.by_human or fact.trigger not in _LEAVING:
         return channel.hold
     return Hold(seat=turn.holder, until=turn.wait.until)
+
+
+def _is_crash(agent: Agent, fact: e.StateTransition) -> bool:
+    """Whether the process that worked on a turn is gone, and the work with it."""
+    return fact.trigger in _CRASHES and agent.authority is Authority.MUSTER
 
 
 def _is_taken_away(turn: HeldTurn, fact: e.StateTransition) -> bool:
