@@ -500,6 +500,10 @@ PEER_SESSIONS_MAX: Final = 1000
 JSON_LINE_BYTES_MAX: Final = 64 * 1024 * 1024
 """One message of a program that runs an agent: several pictures. A longer one is dropped."""
 
+IMPORT_ALONE_SECONDS: Final = 30.0
+"""How long an import waits for another one to end: the SDKs take a few seconds on a busy machine.
+Less than `AGENT_CONNECT_SECONDS`, so that a module that never ends only delays an agent."""
+
 AGENT_CONNECT_SECONDS: Final = 60.0
 """How long the program of an agent may take to come up, on a machine that is busy with others of
 its kind."""

@@ -3,6 +3,9 @@
 import asyncio
 import threading
 
+import pytest
+
+from muster.engine import importing
 from muster.engine.importing import imported
 from tests.builders import run
 from tests.waits import WAIT_SECONDS
@@ -29,5 +32,27 @@ def test_two_imports_never_run_at_the_same_time() -> None:
         may_end.set()
         assert [await one, await two] == ["one", "two"]
         assert seen == ["first", "second"]
+
+    run(play())
+
+
+def test_an_import_that_never_ends_delays_the_next_one_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(importing, "IMPORT_ALONE_SECONDS", 0.01)
+
+    async def play() -> None:
+        began, may_end = threading.Event(), threading.Event()
+
+        def endless() -> bool:
+            began.set()
+            return may_end.wait(WAIT_SECONDS)
+
+        one = asyncio.ensure_future(imported(endless))
+        assert await asyncio.to_thread(began.wait, WAIT_SECONDS)
+        assert await imported(lambda: "two") == "two"
+        may_end.set()
+        assert await one
+        assert await imported(lambda: "three") == "three"
 
     run(play())

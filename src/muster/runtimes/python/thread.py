@@ -16,6 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import cast
 
+from muster.engine.importing import importing
 from muster.runtimes.python.turn import PythonTurn
 
 Target = Callable[[PythonTurn], Awaitable[object]]
@@ -127,7 +128,8 @@ def found(target: str, folder: Path) -> Target:
     if str(folder) not in sys.path:
         sys.path.append(str(folder))  # last: it shadows no installed package
     name, _, function = target.partition(":")
-    value: object = import_module(name)
+    with importing():
+        value: object = import_module(name)
     for part in function.split("."):
         if not hasattr(value, part):
             raise NoTarget(f"the module {name} has no {function!r}")
