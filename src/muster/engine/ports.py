@@ -304,6 +304,12 @@ class Permission(msgspec.Struct, frozen=True, kw_only=True):
     rules: tuple[str, ...] = ()
     """The rules that a permission for longer than once would set."""
 
+    is_judged: bool = False
+    """Whether the program's own hooks have applied the policy of a session to it."""
+
+    is_settled: bool = False
+    """Whether the agent's settings allow it, so that no person is asked."""
+
 
 class PermissionAnswer(NamedTuple):
     """The answer of a person, or the default after a timeout."""

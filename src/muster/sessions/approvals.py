@@ -1,7 +1,8 @@
-"""Approvals: records a permission request of a session, and waits for its answer.
+"""Approvals: judges a permission request of a session, records it, and waits for its answer.
 
-The answer comes from a person on any interface, from the deadline, or from the end of the session.
-Each of these is an event in the log; the session gets the answer when that event is on disk.
+What the policy of an open state machine session denies, no person is asked about. Else the answer
+comes from a person on any interface, from the deadline, or from the end of the session. Each of
+these is an event in the log; the session gets the answer when that event is on disk.
 """
 
 import asyncio
@@ -10,10 +11,11 @@ from muster.engine.dispatcher import Commit, Dispatcher
 from muster.engine.ports import Permission, PermissionAnswer
 from muster.errors import Refused
 from muster.machines import events as e
-from muster.machines.commands import RequestApproval
-from muster.machines.ids import SessionId
+from muster.machines.commands import LogWarning, RequestApproval
+from muster.machines.ids import MUSTER, SeatId, SessionId, agent_actor
 from muster.machines.vocabulary import Answered
 from muster.sessions.request_facts import facts_of
+from muster.sessions.session_policy import denial, has_policy
 
 
 class Approvals:
@@ -25,8 +27,23 @@ class Approvals:
         self._open: dict[str, asyncio.Future[e.ApprovalAnswered]] = {}
         dispatcher.watch(self._note)
 
-    async def ask(self, session: SessionId, request: Permission, *, actor: str) -> PermissionAnswer:
-        """Request an approval for a session, and wait for the answer."""
+    async def ask(self, session: SessionId, seat: SeatId, request: Permission) -> PermissionAnswer:
+        """Request an approval for the session of a seat, and wait for the answer."""
+        team = self._dispatcher.team
+        denied = None
+        if has_policy(team) and not request.is_judged:
+            denied = await asyncio.to_thread(denial, team, team.agents[seat], request)
+        if denied is not None:
+            warning = LogWarning(text=f"denied ({denied.rule}): {denied.reason}", seat=seat)
+            await self._dispatcher.send(warning, actor=MUSTER)
+            return PermissionAnswer(False, denied.reason)
+        if request.is_settled:
+            return PermissionAnswer(True, "")
+        return await self._ask_person(session, agent_actor(team.agents[seat].id), request)
+
+    async def _ask_person(
+        self, session: SessionId, actor: str, request: Permission
+    ) -> PermissionAnswer:
         facts = await asyncio.to_thread(facts_of, request)  # it reads files
         command = RequestApproval(
             session=session,

@@ -131,8 +131,7 @@ class Intake:
 
     async def on_permission_request(self, request: ports.Permission) -> ports.PermissionAnswer:
         """Ask a person for permission; the agent is WAITING until the answer."""
-        actor = agent_actor(self._agent.id)
-        return await self._approvals.ask(self._session, request, actor=actor)
+        return await self._approvals.ask(self._session, self._seat, request)
 
     async def finish(self, end: ports.Exit) -> None:
         """Post the output that is still buffered when the session ends, or put it on record."""

@@ -101,6 +101,7 @@ def asker(
             cwd=cwd,
             confined=confined,
             rules=tuple(map(rule_text, rules)),
+            is_judged=True,
         )
         try:
             answer = await listener.on_permission_request(request)
