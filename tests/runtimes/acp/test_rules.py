@@ -74,6 +74,49 @@ def test_muster_writes_a_file_for_an_agent_only_after_an_approval(stage: Stage) 
     run(scene())
 
 
+def test_an_agent_that_goes_on_is_told_the_reason_of_a_refusal_with_its_next_prompt(
+    stage: Stage,
+) -> None:
+    async def scene() -> None:
+        session = await stage.start("ask evil.py")
+        await stage.listener.answered(1)
+        assert stage.listener.answers() == ["reject_once"]
+        await session.send_prompt("recall")
+        await stage.listener.answered(2)
+        assert "muster did not allow this:; - Write: not today" in stage.listener.answers()[1]
+        await session.stop(Urgency.NOW)
+        await session.wait()
+
+    run(scene())
+
+
+def test_an_agent_whose_work_ends_with_a_refusal_is_told_the_reason_and_goes_on(
+    stage: Stage,
+) -> None:
+    async def scene() -> None:
+        session = await stage.start("attempt evil.py")
+        await stage.listener.answered(1)
+        assert stage.listener.answers() == ["on without it, and finish your work."]
+        assert stage.listener.results()[0].ok
+        await session.send_prompt("recall")
+        await stage.listener.answered(2)
+        assert stage.listener.answers()[1].count("not today") == 1
+        await session.stop(Urgency.NOW)
+        await session.wait()
+
+    run(scene())
+
+
+def test_an_agent_that_stops_its_work_by_itself_has_not_answered(stage: Stage) -> None:
+    async def scene() -> None:
+        session = await stage.start("stop")
+        end = await session.wait()
+        assert (end.outcome, end.reason) == (Outcome.FAILED, "the agent stopped its work by itself")
+        assert [each.answers for each in stage.listener.results()] == [False]
+
+    run(scene())
+
+
 def test_an_edit_that_was_just_approved_is_not_asked_about_twice(stage: Stage) -> None:
     async def scene() -> None:
         stage.listener.answer = YES

@@ -77,6 +77,31 @@ def test_a_message_in_the_middle_of_work_is_steered_into_it(stage: Stage) -> Non
     run(scene())
 
 
+def test_the_reason_of_a_refusal_is_steered_into_the_work(stage: Stage) -> None:
+    async def scene() -> None:
+        session = await stage.start("ask evil.py")
+        await stage.listener.answered(1)
+        assert stage.listener.answers() == ["decline"]
+        await session.send_prompt("recall")
+        await stage.listener.answered(2)
+        told = "steered muster did not allow this:; - file: evil.py: not today"
+        assert told in stage.listener.answers()[1]
+        await session.stop(Urgency.NOW)
+        await session.wait()
+
+    run(scene())
+
+
+def test_work_that_codex_stops_by_itself_is_not_answered(stage: Stage) -> None:
+    async def scene() -> None:
+        session = await stage.start("stop")
+        end = await session.wait()
+        assert (end.outcome, end.reason) == (Outcome.FAILED, "Codex stopped its work by itself")
+        assert [each.answers for each in stage.listener.results()] == [False]
+
+    run(scene())
+
+
 def test_edits_that_the_settings_allow_are_not_asked_about(stage: Stage) -> None:
     allow = CodexSettings(edits="allow")
 

@@ -29,6 +29,7 @@ class Agent:
         self.asked: object = None
         self.rest = b""
         self.number = 100
+        self.gives_up = False
 
     # ── reading ───────────────────────────────────────────────────────────────────────────────────
 
@@ -176,9 +177,17 @@ class Agent:
             params={"sessionId": self.session, "toolCall": call, "options": options},
         )
 
+    def do_attempt(self, rest: str) -> None:
+        """Ask, and end the work without a word if it is not allowed."""
+        self.gives_up = True
+        self.do_ask(rest)
+
     def answered(self, message: Message) -> None:
         outcome = message["result"]["outcome"] if "result" in message else message["error"]
         self.update(sessionUpdate="tool_call_update", toolCallId="t-3", status="completed")
+        if self.gives_up:
+            self.end("cancelled")
+            return
         self.do_say(outcome.get("optionId") or outcome.get("outcome") or outcome["message"])
 
     def do_write(self, rest: str) -> None:
@@ -211,6 +220,9 @@ class Agent:
 
     def do_recall(self, rest: str) -> None:
         self.do_say("; ".join(self.lines()[1:-1]))
+
+    def do_stop(self, rest: str) -> None:
+        self.end("cancelled")
 
     def do_leave(self, rest: str) -> None:
         self.update(sessionUpdate="current_mode_update", currentModeId="loose")

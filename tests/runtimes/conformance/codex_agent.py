@@ -151,6 +151,9 @@ class Codex:
         self.tell("error", error={"message": rest}, willRetry=True)
         self.end("failed", error={"message": rest})
 
+    def do_stop(self, rest: str) -> None:
+        self.end("interrupted")
+
     def do_crash(self, rest: str) -> None:
         sys.stderr.write("it broke\n")
         sys.stderr.flush()

@@ -10,7 +10,7 @@ import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from acp import RequestError
 from acp.schema import (
@@ -29,6 +29,11 @@ from muster.runtimes.acp.asked import EDITS, AskedCall, TextChange
 from muster.runtimes.excerpts import excerpt
 from muster.runtimes.prompted.roots import WritableRoots
 from muster.settings.agent_programs import AcpSettings
+
+REFUSALS_MAX: Final = 20
+"""How many refusals of one piece of work an agent is told the reasons of."""
+
+TITLE_CHARS_MAX: Final = 200
 
 log = logging.getLogger(__name__)
 
@@ -61,6 +66,12 @@ class AcpClient:
         self._granted: list[tuple[Path, TextChange]] = []
         """Changes of files that a person has just allowed, each once."""
 
+        self._refused: list[str] = []
+        """What was not allowed and why, as long as the agent has not been told."""
+
+        self.has_spoken = False
+        """Whether the agent has said something since something was not allowed: it goes on."""
+
         self._asking: set[asyncio.Task[PermissionAnswer]] = set()
         self._tasks = TaskOwner("an agent's requests")
         self.session_id = ""
@@ -70,6 +81,11 @@ class AcpClient:
         """Answer every open request as cancelled: the work that it is for is being stopped."""
         for task in self._asking:
             task.cancel()
+
+    def take_refusals(self) -> list[str]:
+        """What was not allowed since this was last asked, each with its reason."""
+        refused, self._refused = self._refused, []
+        return refused
 
     # ── what the SDK calls ────────────────────────────────────────────────────────────────────────
 
@@ -158,8 +174,6 @@ class AcpClient:
         """By the settings, or else by a person. What nobody could be asked about is not allowed."""
         rules = self._rules
         inside = call.is_edit and all(map(rules.roots.has, call.paths))
-        if rules.settings.edits == "allow" and inside:
-            return PermissionAnswer(True, "")
         request = Permission(
             tool=call.tool,
             detail=excerpt(call.detail or call.tool, APPROVAL_DETAIL_CHARS_MAX),
@@ -169,7 +183,21 @@ class AcpClient:
             cwd=rules.roots.cwd,
             # The kernel does not confine muster, which may be the one that writes.
             confined=rules.is_confined and call.kind not in EDITS,
+            is_settled=rules.settings.edits == "allow" and inside,
         )
+        answer = await self._answer(request)
+        if not answer.allowed:
+            self._note_refusal(call, answer.reason)
+        return answer
+
+    def _note_refusal(self, call: AskedCall, reason: str) -> None:
+        """Note a refusal for the agent: the protocol has no place for its reason."""
+        self.has_spoken = False
+        if len(self._refused) < REFUSALS_MAX:
+            what = " ".join((call.title or call.tool).split())
+            self._refused.append(f"{excerpt(what, TITLE_CHARS_MAX)}: {reason or 'no reason given'}")
+
+    async def _answer(self, request: Permission) -> PermissionAnswer:
         asking = self._tasks.start(self._listener.on_permission_request(request))
         self._asking.add(asking)
         try:

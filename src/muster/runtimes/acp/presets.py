@@ -147,10 +147,7 @@ PRESETS: Final[Mapping[AcpPreset, Preset]] = {
         tested="2.6.0",
         mode="read-only",
         own_paths=(".codex",),
-        enforcement=(
-            "Its own sandbox keeps commands from writing; edits need an approval, and a refusal"
-            " ends its turn."
-        ),
+        enforcement=("Its own sandbox keeps commands from writing; edits need an approval."),
         signed_in=("OPENAI_API_KEY", ".codex/auth.json"),
     ),
     "claude-acp": Preset(

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, cast
 from acp import PROTOCOL_VERSION, RequestError, connect_to_agent
 from acp.schema import (
     AgentCapabilities,
+    AgentMessageChunk,
     ClientCapabilities,
     CurrentModeUpdate,
     FileSystemCapabilities,
@@ -29,11 +30,17 @@ from muster.runtimes.acp.presets import Preset
 from muster.runtimes.acp.reading import UpdateReader, tokens_of
 from muster.runtimes.acp.wire import GuardedWire
 from muster.runtimes.prompted.memory import ProgramConversation, remember, used_since, wall_s
+from muster.runtimes.prompted.refusals import told_why
 from muster.runtimes.prompted.session import NotUp, PromptedSession, SessionParts, WorkFailed
 from muster.version import __version__
 
 UPDATES_MAX = 1000
 """How many updates wait to be reported before the agent is read no further."""
+
+STOPPED_ITSELF = "the agent stopped its work by itself"
+REFUSALS_TOLD_MAX = 3
+"""How often an agent is told in one piece of work why something was not allowed: one that tries the
+same again and again costs money."""
 
 log = logging.getLogger(__name__)
 
@@ -63,6 +70,9 @@ class AcpSession(PromptedSession):
         self._conversation = plan.conversation
         self._updates: asyncio.Queue[Update] = asyncio.Queue()
         self._is_loading = False
+        self._is_cancelled = False
+        """Whether the work that is under way is being stopped."""
+
         self._mode_lost = ""
         self._reading = UpdateReader(parts.reader)
         self._client = AcpClient(plan.rules, parts.listener, self._take, self._reading.call)
@@ -148,21 +158,48 @@ class AcpSession(PromptedSession):
     # ── working ───────────────────────────────────────────────────────────────────────────────────
 
     async def _work(self, text: str) -> Result:
+        self._is_cancelled = False
+        self._client.take_refusals()
+        response = await self._prompted(text)
+        usage = self._count(response)
+        for _ in range(REFUSALS_TOLD_MAX):
+            reasons = self._reasons_to_go_on()
+            if not reasons:
+                break
+            response = await self._prompted(reasons)
+            usage += self._count(response)
+        return self._result(response, usage)
+
+    async def _prompted(self, text: str) -> PromptResponse:
         try:
             response = await self._agent.prompt(
                 session_id=self._conversation.id,
                 prompt=[TextContentBlock(type="text", text=text)],
             )
         except RequestError as error:
-            await self._drain()
             raise WorkFailed(_said(error)) from error
-        await self._drain()
-        usage = self._count(response)
+        finally:
+            await self._drain()
         if self._mode_lost:
             raise WorkFailed(self._mode_lost)
-        return self._result(response, usage)
+        return response
+
+    def _reasons_to_go_on(self) -> str:
+        """The reasons of refusals with which the agent has ended its work.
+
+        The protocol refuses without a reason. An agent that has gone on is told with its next
+        prompt.
+        """
+        reasons = told_why(self._client.take_refusals())
+        if not reasons or self._is_cancelled:
+            return ""
+        if self._client.has_spoken:
+            self._held_back = f"{self._held_back}{reasons}\n\n"
+            return ""
+        return reasons
 
     async def _cancel(self) -> None:
+        self._is_cancelled = True
         self._client.cancel_requests()
         await self._agent.cancel(session_id=self._conversation.id)
 
@@ -176,6 +213,8 @@ class AcpSession(PromptedSession):
         if why == "end_turn":
             return Result(text=answer, usage=usage)
         if why == "cancelled":
+            if not self._is_cancelled:  # so does a program whose wrapper was killed
+                raise WorkFailed(STOPPED_ITSELF)
             return Result(ok=False, text=answer, usage=usage, interrupted=True)
         reason = f"the agent stopped: {why.replace('_', ' ')}"
         return Result(ok=False, text="\n\n".join(filter(None, (answer, reason))), usage=usage)
@@ -195,6 +234,8 @@ class AcpSession(PromptedSession):
     def _take(self, update: Update) -> None:
         if self._is_loading:
             return
+        if isinstance(update, AgentMessageChunk):
+            self._client.has_spoken = True
         if isinstance(update, CurrentModeUpdate):
             self._check_mode(update.current_mode_id)
         self._reading.note(update)

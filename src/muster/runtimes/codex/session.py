@@ -15,6 +15,7 @@ from muster.runtimes.codex.reading import CodexReader
 from muster.runtimes.excerpts import excerpt
 from muster.runtimes.prompted.json_lines import JsonObject
 from muster.runtimes.prompted.memory import ProgramConversation, remember, used_since, wall_s
+from muster.runtimes.prompted.refusals import told_why
 from muster.runtimes.prompted.roots import WritableRoots
 from muster.runtimes.prompted.session import NotUp, PromptedSession, SessionParts, WorkFailed
 from muster.settings.agent_programs import CodexSettings
@@ -22,6 +23,9 @@ from muster.version import __version__
 
 ACCEPT: Final = "accept"
 DECLINE: Final = "decline"  # lets the turn go on; "cancel" would end it
+
+REFUSED_CHARS_MAX: Final = 200
+"""How much of what was not allowed is repeated with the reason."""
 
 FILE_CHANGE: Final = "item/fileChange/requestApproval"
 COMMAND: Final = "item/commandExecution/requestApproval"
@@ -57,6 +61,9 @@ class CodexSession(PromptedSession):
         """The turn that is under way, once Codex has said which it is."""
 
         self._began = asyncio.Event()
+        self._is_cancelled = False
+        """Whether the work that is under way is being stopped."""
+
         self._ended: asyncio.Future[JsonObject] | None = None
         super().__init__(parts, inject=self._steer)
         self.confinement = f"Codex's own sandbox for its commands: {plan.sandbox}"
@@ -115,6 +122,7 @@ class CodexSession(PromptedSession):
     # ── working ───────────────────────────────────────────────────────────────────────────────────
 
     async def _work(self, text: str) -> Result:
+        self._is_cancelled = False
         self._ended = asyncio.get_running_loop().create_future()
         try:
             started = await self._peer.request(
@@ -142,9 +150,12 @@ class CodexSession(PromptedSession):
             error: JsonObject = turn.get("error") or {}
             raise WorkFailed(str(error.get("message") or "the model did not answer"))
         stopped = status == "interrupted"
+        if stopped and not self._is_cancelled:
+            raise WorkFailed("Codex stopped its work by itself")
         return Result(ok=not stopped, text=answer, usage=usage, interrupted=stopped)
 
     async def _cancel(self) -> None:
+        self._is_cancelled = True
         await self._began.wait()
         params = {"threadId": self._conversation.id, "turnId": self._turn}
         try:
@@ -187,15 +198,17 @@ class CodexSession(PromptedSession):
     async def _decide_change(self, params: JsonObject) -> str:
         """The request names no files: they are in the item that it is about."""
         roots, paths = self._plan.roots, self._reading.paths(str(params.get("itemId")))
-        if self._plan.settings.edits == "allow" and paths and all(map(roots.has, paths)):
-            return ACCEPT
+        inside = bool(paths) and all(map(roots.has, paths))
         given: Mapping[str, object] = (
             {"file_path": paths[0]} if len(paths) == 1 else {"file_paths": paths}
         )
         lines = [f"file: {path}" for path in paths] or ["files that Codex does not name"]
-        return await self._ask("Edit", "\n".join(lines), given)
+        settled = inside and self._plan.settings.edits == "allow"
+        return await self._ask("Edit", "\n".join(lines), given, is_settled=settled)
 
-    async def _ask(self, tool: str, detail: str, given: Mapping[str, object]) -> str:
+    async def _ask(
+        self, tool: str, detail: str, given: Mapping[str, object], *, is_settled: bool = False
+    ) -> str:
         settings = self._plan.settings
         request = Permission(
             tool=tool,
@@ -204,13 +217,19 @@ class CodexSession(PromptedSession):
             default=settings.approval_default == "allow",
             arguments=given,
             cwd=self._plan.roots.cwd,
+            is_settled=is_settled,
         )
         try:
             answer = await self._listener.on_permission_request(request)
         except Exception as error:  # what nobody could be asked about is not allowed
             log.error("nobody could be asked", exc_info=error, extra={"action": "permit"})
             return DECLINE
-        return ACCEPT if answer.allowed else DECLINE
+        if answer.allowed:
+            return ACCEPT
+        # Before the refusal, which has no reason: so the model reads both at once.
+        shown = excerpt(" ".join(detail.split()), REFUSED_CHARS_MAX)
+        await self._steer(told_why([f"{shown}: {answer.reason or 'no reason given'}"]))
+        return DECLINE
 
     # ── reading ───────────────────────────────────────────────────────────────────────────────────
 
