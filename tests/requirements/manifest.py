@@ -1111,6 +1111,7 @@ MCP = (
                 "test_a_tool_of_another_role_does_not_exist",
                 "test_an_agent_takes_its_turn_speaks_and_ends_it",
                 "test_an_operator_starts_and_stops_agents",
+                "test_a_member_leads_the_team_under_their_own_name",
                 "test_an_agent_asks_for_approval_and_is_told_the_answer",
             ],
             "bench/test_mcp.py": [
@@ -3338,6 +3339,28 @@ CLAUDE = (
             ],
             "runtimes/once/test_dialects.py": ["test_the_work_of_each_program_is_told"],
             "guides/test_frameworks.py": ["test_an_agent_of_a_framework_answers"],
+        },
+    ),
+    Promise(
+        "What is not allowed is told to every maker's agent with the reason, and it goes on.",
+        {
+            "acceptance/makers/test_one_team.py": [
+                "test_agents_of_every_maker_are_denied_and_killed_and_go_on"
+            ],
+            "sessions/test_session_policy.py": [
+                "test_a_request_that_the_policy_denies_is_answered_with_its_rule",
+                "test_what_the_settings_allow_is_judged_and_no_person_is_asked",
+            ],
+            "runtimes/acp/test_rules.py": [
+                "test_an_agent_whose_work_ends_with_a_refusal_is_told_the_reason_and_goes_on",
+                "test_an_agent_that_stops_its_work_by_itself_has_not_answered",
+            ],
+            "runtimes/codex/test_session.py": [
+                "test_the_reason_of_a_refusal_is_steered_into_the_work"
+            ],
+            "machines/turns/test_messages.py": [
+                "test_a_turn_whose_program_crashes_after_a_post_comes_again_with_its_messages"
+            ],
         },
     ),
     Promise(

@@ -1,8 +1,9 @@
 """A scripted model for the programs of several makers, on loopback.
 
-It has no state: what it answers is in the last text of a person in the request (`do: write a.txt`,
-`do@codex: hang`), and in how many results of tools came after that. So requests that programs make
-beside (titles, classifiers) do no harm.
+What it answers is in the last text of a person in the request (`do: write a.txt`, `do@codex: run
+ls`), and in how many results of tools came after that. So requests that programs make beside
+(titles, classifiers) do no harm. One thing is remembered: a model hangs only once for the same word
+(`do: hang first`), so that work which is begun again after a crash comes to its end.
 """
 
 import json
@@ -18,6 +19,7 @@ from tests.acceptance.makers.wires import (
     GeminiWire,
     Json,
     OpencodeWire,
+    PlainWire,
     ResponsesWire,
     Step,
     Wire,
@@ -28,6 +30,7 @@ WIRES = {
     "claude": ClaudeWire(),
     "codex": ResponsesWire(),
     "gemini": GeminiWire(),
+    "graph": PlainWire(),
     "opencode": OpencodeWire(),
     "qwen": Wire(),
 }
@@ -40,11 +43,12 @@ class MakersModel:
     """The server: each maker's API is below its name. A request to hang waits until the end."""
 
     def __init__(self) -> None:
-        self.hangs = threading.Event()
-        """Set when a model is asked to hang."""
+        self.requests = 0
+        """How many requests the models have had."""
 
+        self._hung: dict[tuple[str, str], threading.Event] = {}
+        self._lock = threading.Lock()
         self._over = threading.Event()
-        self._number = 0
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -58,9 +62,10 @@ class MakersModel:
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                text = outer.answer(self.path.split("/")[1], body)
+                maker = self.path.split("/")[1]
+                text = outer.answer(maker, body)
                 with suppress(OSError):  # an interrupted program has gone
-                    self._reply(text, "text/event-stream")
+                    self._reply(text, WIRES[maker].media_type)
 
             def _reply(self, text: str, kind: str) -> None:
                 data = text.encode()
@@ -76,10 +81,15 @@ class MakersModel:
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def answer(self, maker: str, body: Json) -> str:
-        self._number += 1
-        wire = WIRES[maker]
-        step = self._step(wire, maker, wire.asked(body))
-        return "".join(wire.answer(step, self._number))
+        self.requests += 1
+        wire, number = WIRES[maker], self.requests
+        step = self._step(wire, maker, wire.asked(body), number)
+        return "".join(wire.answer(step, number))
+
+    def hangs(self, maker: str, word: str = "") -> threading.Event:
+        """Set when this maker's model hangs for a word."""
+        with self._lock:
+            return self._hung.setdefault((maker, word), threading.Event())
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -90,20 +100,24 @@ class MakersModel:
         self._server.shutdown()
         self._server.server_close()
 
-    def _step(self, wire: Wire, maker: str, asked: Asked) -> Step:
+    def _step(self, wire: Wire, maker: str, asked: Asked, number: int) -> Step:
         found = ACT.findall(asked.text)
         acts = [(verb, rest) for whose, verb, rest in found if whose in ("", maker)]
         verb, rest = acts[-1] if acts else ("", "")
         if asked.results:
             return _end(asked, f"{maker} is told: {asked.results[-1][:300]}")
-        if verb == "hang":
-            self.hangs.set()
+        if verb == "hang" and not self.hangs(maker, rest).is_set():
+            self.hangs(maker, rest).set()
             self._over.wait(LIFE_SECONDS)
         if verb == "write":
-            return wire.call(wire.write, rest, self._number)
+            return wire.call(wire.write, rest, number)
         if verb == "run":
             arguments = {"command": rest, "description": "It runs.", "is_background": False}
             return Step(tool=wire.shell, arguments=arguments)
+        if verb == "why":
+            return _end(asked, next(line for line in asked.text.splitlines() if "may not" in line))
+        if verb == "hang":
+            return _end(asked, f"{maker} is back from {rest}")
         return _end(asked, rest if verb == "say" else f"{maker} speaks")
 
 

@@ -18,9 +18,6 @@ from tests.runtimes.conformance.test_conformance import Approver
 from tests.runtimes.programs import ADA, alive, new_session
 from tests.waits import SLOW_SECONDS
 
-TOLD = {"claude": "not today", "codex": "rejected by user", "gemini": "canceled by the user"}
-"""What a refused model is told; with opencode and Qwen Code its turn ends."""
-
 
 @pytest.mark.parametrize("maker", ["claude", "codex", "gemini", "opencode", "qwen"])
 def test_a_real_program_answers_asks_is_refused_and_is_interrupted(
@@ -53,12 +50,12 @@ def test_a_real_program_answers_asks_is_refused_and_is_interrupted(
         await session.send_prompt(f"do: write {work / 'evil.py'}")
         await listener.answered(3)
         assert not (work / "evil.py").exists()
-        assert TOLD.get(maker, "") in listener.answers()[2]
+        assert "not today" in listener.answers()[2] or maker == "gemini"  # which is told later
         paths = [str(each.arguments.get("file_path")) for each in listener.asked]
         assert paths == [str(work / "notes.txt"), str(work / "evil.py")]
 
         await session.send_prompt("do: hang")
-        assert await asyncio.to_thread(model.hangs.wait, SLOW_SECONDS)
+        assert await asyncio.to_thread(model.hangs(maker).wait, SLOW_SECONDS)
         await session.interrupt()
         assert listener.results()[3].interrupted
         await session.send_prompt("do: say after")

@@ -11,6 +11,10 @@ Json = Any  # a request or an answer, as JSON has it
 INPUT_TOKENS, OUTPUT_TOKENS = 100, 20
 
 
+REFUSED = "muster did not allow this"
+"""How muster begins to tell the reason of a refusal, which belongs to the work before it."""
+
+
 class Asked(NamedTuple):
     """A request, as far as a script looks at it."""
 
@@ -19,6 +23,16 @@ class Asked(NamedTuple):
 
     results: Sequence[str] = ()
     """The results of tools since that text."""
+
+    def told(self, text: str) -> "Asked":
+        """The request with one more text."""
+        if text.startswith(REFUSED) and "do: " not in text:
+            return self.returned(text)
+        return Asked(text)
+
+    def returned(self, result: str) -> "Asked":
+        """The request with one more result."""
+        return Asked(self.text, [*self.results, result])
 
 
 class Step(NamedTuple):
@@ -33,15 +47,16 @@ class Wire:
     """The API of chat completions, as opencode and Qwen Code use it."""
 
     write, path, shell = "write_file", "file_path", "run_shell_command"
+    media_type = "text/event-stream"
 
     def asked(self, body: Json) -> Asked:
-        text, results = "", list[str]()
+        asked = Asked("")
         for message in body["messages"]:
             if message["role"] == "user":
-                text, results = _text(message["content"]), []
+                asked = asked.told(_text(message["content"]))
             elif message["role"] == "tool":
-                results.append(_text(message["content"]))
-        return Asked(text, results)
+                asked = asked.returned(_text(message["content"]))
+        return asked
 
     def call(self, tool: str, path: str, number: int) -> Step:
         """A call of the tool that writes a file."""
@@ -62,6 +77,18 @@ class Wire:
         yield "data: [DONE]\n\n"
 
 
+class PlainWire(Wire):
+    """The same API, with an answer as a whole."""
+
+    media_type = "application/json"
+
+    def answer(self, step: Step, number: int) -> Iterator[str]:
+        message = {"role": "assistant", "content": step.text}
+        choice = {"index": 0, "finish_reason": "stop", "message": message}
+        head = {"id": "c", "object": "chat.completion", "created": 1, "model": "scripted"}
+        yield json.dumps({**head, "choices": [choice]})
+
+
 class OpencodeWire(Wire):
     write, path, shell = "write", "filePath", "bash"
 
@@ -70,14 +97,14 @@ class GeminiWire(Wire):
     """The API of Gemini."""
 
     def asked(self, body: Json) -> Asked:
-        text, results = "", list[str]()
+        asked = Asked("")
         for content in body.get("contents", []):
             for part in content.get("parts", []):
                 if "functionResponse" in part:
-                    results.append(json.dumps(part["functionResponse"]["response"]))
+                    asked = asked.returned(json.dumps(part["functionResponse"]["response"]))
                 elif content.get("role") == "user" and "text" in part:
-                    text, results = part["text"], []
-        return Asked(text, results)
+                    asked = asked.told(part["text"])
+        return asked
 
     def answer(self, step: Step, number: int) -> Iterator[str]:
         part: Json = {"text": step.text}
@@ -99,16 +126,16 @@ class ClaudeWire(Wire):
     write, shell = "Write", "Bash"
 
     def asked(self, body: Json) -> Asked:
-        text, results = "", list[str]()
+        asked = Asked("")
         for message in body["messages"]:
             content = message["content"]
             blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
             for block in blocks if message["role"] == "user" else ():
                 if block["type"] == "tool_result":
-                    results.append(_text(block["content"]))
+                    asked = asked.returned(_text(block["content"]))
                 elif block["type"] == "text" and "<system-reminder>" not in block["text"]:
-                    text, results = block["text"], []
-        return Asked(text, results)
+                    asked = asked.told(block["text"])
+        return asked
 
     def answer(self, step: Step, number: int) -> Iterator[str]:
         part = model_script.Tool(step.tool, step.arguments) if step.tool else step.text
@@ -124,14 +151,14 @@ class ResponsesWire(Wire):
     write, shell = "apply_patch", "exec_command"
 
     def asked(self, body: Json) -> Asked:
-        text, results = "", list[str]()
+        asked = Asked("")
         for item in body["input"]:
             kind = item.get("type", "message")
             if kind == "message" and item["role"] == "user":
-                text, results = _text(item["content"]), []
+                asked = asked.told(_text(item["content"]))
             elif kind.endswith("_output"):
-                results.append(_text(item["output"]))
-        return Asked(text, results)
+                asked = asked.returned(_text(item["output"]))
+        return asked
 
     def call(self, tool: str, path: str, number: int) -> Step:
         patch = f"*** Begin Patch\n*** Add File: {path}\n+{number}\n*** End Patch\n"
