@@ -8,6 +8,7 @@ from bench.mcp import measure
 def test_a_tool_of_muster_is_measured_against_the_same_tool_of_a_bare_server(
     tmp_path: Path,
 ) -> None:
-    (line,) = measure(tmp_path, 1)
-    assert len(line.figures) == 1
-    assert line.median > 0
+    call, turn = measure(tmp_path, 1)
+    assert len(call.figures) == len(turn.figures) == 1
+    assert call.median > 0
+    assert turn.median > 0
