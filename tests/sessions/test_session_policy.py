@@ -14,14 +14,14 @@ from muster.testing.runtime import ScriptedSession
 from tests.builders import ADA, eventually, run
 from tests.sessions.test_intake import Stage, staged
 
-PYTHON = "Ada may not write /work/evil.py (matches `cannot_write: *.py`)."
+PYTHON = "Ada may not write /project/evil.py (matches `cannot_write: *.py`)."
 RULES = {"AGENTS": {"Ada": {"cannot_write": ["*.py"], "cannot_use": ["Deploy"]}}}
 
 
 def edit(*paths: str, **more: object) -> Permission:
     given = {"file_path": paths[0]} if len(paths) == 1 else {"file_paths": list(paths)}
     tool = str(more.pop("tool", "Edit"))
-    return Permission(tool=tool, detail="x", arguments={**given, **more}, cwd=Path("/work"))
+    return Permission(tool=tool, detail="x", arguments={**given, **more}, cwd=Path("/project"))
 
 
 async def opened(stage: Stage, folder: Path, rules: object) -> ScriptedSession:
@@ -36,11 +36,11 @@ async def opened(stage: Stage, folder: Path, rules: object) -> ScriptedSession:
 
 DENIED = {
     "a file": edit("evil.py"),
-    "one of several files": edit("notes.txt", "/work/evil.py"),
+    "one of several files": edit("notes.txt", "/project/evil.py"),
     "a file that is removed": edit("evil.py", tool="Delete"),
     "a change": edit("evil.py", edits=[{"old_string": "a", "new_string": "b"}]),
     "a command": Permission(
-        tool="Bash", detail="", arguments={"command": "echo 1 > evil.py"}, cwd=Path("/work")
+        tool="Bash", detail="", arguments={"command": "echo 1 > evil.py"}, cwd=Path("/project")
     ),
 }
 

@@ -1,8 +1,7 @@
 """Ports: the protocols through which muster sees time, chance and programs.
 
-Time, chance and programs come in through these and nowhere else, so that every service runs the
-same on a manual clock with scripted programs as it does in production. Stores have their protocol
-in `store/base.py`.
+They come in through these and nowhere else, so that every service runs the same on a manual clock
+with scripted programs. Stores have their protocol in `store/base.py`.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -41,8 +40,7 @@ class Clock(Protocol):
     """The time, and waiting.
 
     The team's clock (`now`) dates events and deadlines: the wall clock at the start, carried on by
-    the monotonic clock. Schedules by the calendar and timestamps for other programs use the wall
-    clock (`wall`), which may jump.
+    the monotonic clock. Schedules and timestamps for other programs use `wall`, which may jump.
     """
 
     def now(self) -> datetime:
@@ -307,8 +305,7 @@ class Permission(msgspec.Struct, frozen=True, kw_only=True):
     is_judged: bool = False
     """Whether the program's own hooks have applied the policy of a session to it."""
 
-    is_settled: bool = False
-    """Whether the agent's settings allow it, so that no person is asked."""
+    is_settled: bool = False  # by the agent's settings, so that no person is asked
 
 
 class PermissionAnswer(NamedTuple):

@@ -83,7 +83,7 @@ class AcpClient:
             task.cancel()
 
     def take_refusals(self) -> list[str]:
-        """What was not allowed since this was last asked, each with its reason."""
+        """The refusals since this was last asked, each with its reason."""
         refused, self._refused = self._refused, []
         return refused
 
