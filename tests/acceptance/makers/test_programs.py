@@ -93,16 +93,15 @@ def test_a_confined_program_answers_and_the_kernel_refuses_its_writes_elsewhere(
         session = await runtime.start(launch, listener)
         await listener.answered(1)
         assert listener.answers() == ["hello"]
-        await session.send_prompt(f"do: run echo x > {work / 'evil.py'}; echo tried")
+        said = folder / "outputs" / "said.txt"
+        await session.send_prompt(
+            f"do: run {{ echo x > {work / 'evil.py'}; }} 2> {said}; echo tried"
+        )
         await listener.answered(2)
-        assert "Permission denied" in listener.answers()[1]
-        await session.send_prompt(f"do: run echo x > {folder / 'outputs' / 'good.txt'}; echo tried")
-        await listener.answered(3)
-        assert "tried" in listener.answers()[2]
+        assert "Permission denied" in said.read_text()
         await session.stop(Urgency.NOW)
         await session.wait()
         assert list(work.iterdir()) == []
-        assert (folder / "outputs" / "good.txt").exists()
         if maker != "opencode":  # which has no variable that names its folders
             assert _files(home) == before
 

@@ -40,6 +40,8 @@ from muster.views.answers.agents import (
     PresenceView,
     RegisteredAgent,
 )
+from muster.views.answers.roster import TeamRoster
+from muster.views.run.roster import view_roster
 
 BEATS: Final = 3
 """Heartbeats within one timeout, so that a lost one does no harm."""
@@ -86,6 +88,12 @@ async def list_agents(call: ApiCall, query: AgentsQuery) -> AgentList:
     now = call.muster.clock.now()
     can_summon = call.muster.can_summon
     return view_agents(call.team, now, running=True, retired=query.retired, can_summon=can_summon)
+
+
+@route("GET", "/api/roster", may=EVERYBODY)
+async def show_roster(call: ApiCall) -> TeamRoster:
+    """Show the team in a few words: who is here, what each agent does, and whose turn it is."""
+    return view_roster(call.team, call.caller.seat)
 
 
 @route("GET", "/api/agents/{name}", may=EVERYBODY)

@@ -6,69 +6,24 @@ from typing import Annotated, Final
 import msgspec
 
 from muster.client import requests
+from muster.client.roster import roster
 from muster.errors import Invalid
-from muster.machines.vocabulary import Role, RunMode, TurnState
+from muster.machines.vocabulary import Role, RunMode
 from muster.mcp.calls import McpCall
 from muster.mcp.declaring import EVERYBODY, NoInput, ToolInput, tool
 from muster.views.answers import View
-from muster.views.answers.agents import AgentView
 from muster.views.answers.messages import MessageDocument, MessageView
+from muster.views.answers.roster import TeamRoster
 
 MESSAGES: Final = 20
 MESSAGES_MAX: Final = 100
 """Messages in one answer: a model has to read them all."""
 
 
-class RosterLine(View, frozen=True, kw_only=True, omit_defaults=True):
-    """An agent of the team, in a few words."""
-
-    name: str
-    status: str
-    """RUNNING, IDLE, CONNECTED, SLEEPING and the like."""
-
-    turn: TurnState
-    line: str = ""
-    """What the status means now."""
-
-    channels: dict[str, TurnState] = msgspec.field(default_factory=dict[str, TurnState])
-    """Its state in each of its channels; ACTIVE is the one that may speak."""
-
-    desired: RunMode
-    """The run mode that a person wants."""
-
-    role: str = ""
-    is_you: bool = False
-
-
-class TeamRoster(View, frozen=True, kw_only=True):
-    """The team: its human and its agents."""
-
-    human: str
-    you: str | None
-    """The agent that calls; null for a person."""
-
-    agents: tuple[RosterLine, ...]
-
-
 @tool(may=EVERYBODY, title="Show the team", reads=True)
 async def who(call: McpCall, given: NoInput) -> TeamRoster:
     """Show who is in the team and who is here, what each does, and whose turn it is."""
-    found = await call.ask(requests.agents())
-    agents = tuple(_member(each, call.me.agent) for each in found.agents if each.name)
-    return TeamRoster(human=call.me.human, you=call.me.agent, agents=agents)
-
-
-def _member(agent: AgentView, me: str | None) -> RosterLine:
-    return RosterLine(
-        name=agent.label,
-        status=agent.badge.status,
-        turn=agent.turn,
-        line=agent.badge.line,
-        channels={str(channel): state for channel, state in agent.channels.items()},
-        desired=agent.desired,
-        role=agent.role,
-        is_you=agent.name == me,
-    )
+    return await call.ask(roster())
 
 
 # ── one agent ─────────────────────────────────────────────────────────────────────────────────────
