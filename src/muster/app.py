@@ -78,6 +78,7 @@ from muster.settings.in_force import SettingsInForce, hosting_lead, table_of
 from muster.settings.model import SETTINGS_FILE, DelegationSettings, Settings
 from muster.store.base import EventStore
 from muster.team import Muster
+from muster.telemetry.service import Telemetry, telemetry_services
 from muster.upkeep import look_after
 from muster.version import __version__
 from muster.workspaces.recording import workspace_keepers
@@ -377,11 +378,12 @@ def _clocked(
     home: Path | None,
     url: str,
     push: PushDesk,
-) -> tuple[Timers, Schedules, NeedNotifier]:
-    """The services that wait for a time: deadlines, schedules, and what people are told of."""
+) -> tuple[Timers | Schedules | NeedNotifier | Telemetry, ...]:
+    """The services that wait for a time: deadlines, schedules, notifications, telemetry."""
     told, targets = ToldNeeds(home), lambda: in_force.current.notify
     notifier = NeedNotifier(dispatcher, clock, targets, told, url=f"{url}/", push=push)
-    return Timers(dispatcher, clock), Schedules(dispatcher, clock), notifier
+    exports = telemetry_services(dispatcher, clock, in_force.current.telemetry, home)
+    return Timers(dispatcher, clock), Schedules(dispatcher, clock), notifier, *exports
 
 
 def _inbox_files(

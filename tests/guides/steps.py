@@ -256,6 +256,7 @@ GUIDES: Mapping[str, Guide] = {
         {
             "curl": Shell(prints={"curl -s $MUSTER_URL/api/ready": "ready"}),
             "scrape_configs:": Leave("a configuration of Prometheus"),
+            "[telemetry]": Leave("it needs a collector; tests/telemetry has one"),
         },
     ),
     "docs/guides/backup.md": Guide(

@@ -3678,6 +3678,25 @@ APPROVALS = (
 
 DOCUMENTED = (
     Promise(
+        "Turns, tasks, work and tool calls are spans of OpenTelemetry, with their cost.",
+        {
+            "telemetry/test_exporting.py": [
+                "test_a_turn_its_work_and_its_tool_calls_are_one_trace_and_words_stay_at_home",
+                "test_with_content_the_words_are_sent",
+            ],
+            "telemetry/test_service.py": [
+                "test_commits_are_exported_together_after_a_pause_and_the_last_ones_at_the_end",
+                "test_a_collector_that_is_away_is_told_of_once_and_gets_everything_when_it_is_back",
+                "test_what_waits_for_the_collector_is_bounded",
+                "test_without_the_extra_the_line_that_installs_it_is_told",
+            ],
+            "telemetry/test_spans.py": [
+                "test_a_task_is_a_span_of_its_conversation_and_its_work_is_below_it",
+                "test_an_agent_cannot_open_spans_without_end",
+            ],
+        },
+    ),
+    Promise(
         "A container image is built from the repository alone, and runs without privileges.",
         {
             "tidy/test_release.py": [

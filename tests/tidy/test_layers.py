@@ -93,6 +93,10 @@ ROOMS: dict[str, Room] = {
         (*CORE, "muster.engine", "muster.settings.notify", "muster.views"),
         "people are told what the view of needs says, where their settings say",
     ),
+    "muster.telemetry": Room(
+        (*CORE, "muster.engine", "muster.settings.notify"),
+        "spans and records follow from events alone",
+    ),
     "muster.reloading": Room(
         (*CORE, "muster.engine", "muster.home.faults", "muster.mirrors", "muster.settings"),
         "changed settings are read from a file, and become commands",
@@ -552,6 +556,7 @@ KEEPERS = {
         ("muster.notify.push.encryption", "muster.notify.push.keys"),
         "an extra, loaded when a browser asks for notifications",
     ),
+    "opentelemetry": Keeper(("muster.telemetry.exporting",), "an extra; only a collector needs it"),
     "cronsim": Keeper(
         ("muster.machines.run_control.schedule", "muster.settings.policies"),
         "times follow from an expression and a moment, in one place; settings check expressions",

@@ -21,7 +21,13 @@ from muster.machines.vocabulary import Allowance, Placeholder, TurnConfig
 from muster.settings.agents import AGENTS, AgentSettings, Confine, WorkspaceKind, read_agents
 from muster.settings.channels import CHANNELS, ChannelSettings, Known, read_channels
 from muster.settings.file import line_of, parsed, text_of
-from muster.settings.notify import NOTIFY, NotifySettings, PushSettings, read_notify
+from muster.settings.notify import (
+    NOTIFY,
+    NotifySettings,
+    PushSettings,
+    TelemetrySettings,
+    read_notify,
+)
 from muster.settings.roles import check_births
 from muster.settings.rules import (
     Rule,
@@ -250,6 +256,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     presence: PresenceSettings = PresenceSettings()
     turns: TurnConfig = TurnConfig()
     store: StoreSettings = StoreSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
     delegation: DelegationSettings = DelegationSettings()
     summon: SummonSettings = SummonSettings()
     push: PushSettings = PushSettings()

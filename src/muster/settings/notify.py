@@ -1,6 +1,6 @@
-"""The `[notify.NAME]` tables of `muster.toml`, loaded and validated.
+"""Tables of `muster.toml` about what leaves the machine: `[notify.NAME]` and `[telemetry]`.
 
-A table is a target of notifications: where a person is told, of what, and when not.
+A table of notify is a target of notifications: where a person is told, of what, and when not.
 """
 
 import re
@@ -172,3 +172,19 @@ def _check(full: str, target: NotifySettings) -> None:
         raise WrongError(f"{full}.url is {shown(target.url)}", remedy)
     if target.kind == "email" and not (target.sender and target.to):
         raise WrongError(f"{full} has no sender, or no to", "Write both addresses.")
+
+
+class TelemetrySettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The `[telemetry]` table: traces and logs for OpenTelemetry."""
+
+    otlp_url: Annotated[
+        str,
+        Rule(
+            "Address of a collector that takes OTLP over HTTP, such as http://127.0.0.1:4318; "
+            "empty means none. Taken up at the next start."
+        ),
+    ] = ""
+    content: Annotated[
+        bool,
+        Rule("Whether requests, messages and tool inputs are sent, not names and numbers alone."),
+    ] = False
