@@ -25,7 +25,7 @@ def measure(folder: Path, rounds: int) -> list[Line]:
     plan.write_text(plan_of(ConfinePolicy((str(folder),)), support()))
     launchers = {
         "the launcher of this machine": (launcher(), 0.6),
-        "the launcher in Python": (python_launcher(), 1.5),
+        "the launcher in Python": (python_launcher(), 1.25),
     }
     took = in_turns(
         {

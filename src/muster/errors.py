@@ -484,8 +484,8 @@ class NestedTooDeep(Refused):
 
 
 class SessionGone(Refused):
-    """The session in {path} is open, but its folder is gone or damaged. `muster agent-state-machine
-    --session end` closes it."""
+    """The session in {path} is open, but its folder is gone or damaged. If the project was moved,
+    `muster agent-state-machine` goes on with it; `--session end` closes it."""
 
 
 class DelegationOpen(Refused):

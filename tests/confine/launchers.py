@@ -1,7 +1,6 @@
 """Both launchers, with the plan of a policy, and a loud failure where a machine cannot confine."""
 
 import subprocess
-import sys
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +15,7 @@ from tests.waits import WAIT_SECONDS
 FOLDER: Final = Path(launching.__file__).parent
 LAUNCHERS: Final = {
     "perl": [launching.PERL, str(FOLDER / "launch.pl")],
-    "python": [sys.executable, "-I", "-S", str(FOLDER / "launch.py")],
+    "python": launching.python_launcher(),
 }
 
 

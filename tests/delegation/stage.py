@@ -110,6 +110,10 @@ class Stage:
         self.own_runtimes: ports.Runtimes = no_runtimes
         """The runtimes of sessions that are no tasks."""
 
+    def remove(self, agent: str) -> None:
+        """Remove the file of an agent."""
+        (self.base / "agents" / f"{agent}.md").unlink()
+
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[Muster]:
         """Open the session's log with the whole engine, as `muster ask` does."""

@@ -355,6 +355,19 @@ def test_an_agent_can_hand_back_to_main(tmp_path: Path) -> None:
     run(play())
 
 
+def test_a_hand_over_to_an_agent_whose_file_was_removed_is_refused(tmp_path: Path) -> None:
+    async def play() -> None:
+        stage = Stage(tmp_path, "print('[HANDOFF docs-writer] you do it')")
+        await stage.start(DelegationMode.INTERACTIVE)
+        stage.remove("docs-writer")
+        view = await stage.ask(PYTHON)
+        assert view.outcome == "failed"
+        [note] = remarks(await stage.facts(e.DialogueRecorded), Remark.NOTE)
+        assert "its file was removed" in note
+
+    run(play())
+
+
 def test_a_hand_over_to_an_unknown_agent_fails_with_the_reason(tmp_path: Path) -> None:
     async def play() -> None:
         stage = Stage(tmp_path, "print('[HANDOFF ghost] boo')")

@@ -1,7 +1,7 @@
 """The launcher in Python: confines itself by a plan, then becomes the command.
 
-    python -I -S launch.py PLAN [--network] [--sockets] [--file PATH] [--folder PATH]
-        [--parent PATH]... -- COMMAND...
+    main([PLAN, [--network] [--sockets] [--file PATH] [--folder PATH] [--parent PATH]...
+        -- COMMAND...])
 
 `launch.pl` does the same and starts faster; where there is no Perl, this one runs, at the cost of
 an interpreter. It uses the parts that `ctypes` is made of, because `ctypes` itself takes longer to
@@ -181,7 +181,3 @@ def main(arguments: "list[str]") -> "NoReturn":
         os.execvpe(command[0], command, environment)
     except OSError as failed:
         fail(f"{os.fsdecode(command[0])}: {failed.strerror}", NOT_FOUND)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

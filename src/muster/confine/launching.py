@@ -27,8 +27,12 @@ def launcher() -> list[str]:
 
 
 def python_launcher() -> list[str]:
-    """The launcher of a machine without Perl."""
-    return [sys.executable, "-I", "-S", f"{_FOLDER}/launch.py"]
+    """The launcher of a machine without Perl.
+
+    It is imported, because Python keeps the compiled form of a module, and none of a script.
+    """
+    code = f"import sys; sys.path.insert(0, {_FOLDER!r}); import launch; launch.main(sys.argv[1:])"
+    return [sys.executable, "-I", "-S", "-c", code]
 
 
 def become(policy: ConfinePolicy, support: Support, command: Sequence[str]) -> NoReturn:

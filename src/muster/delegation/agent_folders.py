@@ -48,9 +48,9 @@ def usable(found: AgentFolders) -> AgentFolders:
 
 
 def agents_of(delegation: Delegation, root: Path) -> dict[str, AgentFile]:
-    """The agents of the session in the folder `root`; an agent without a file has no body."""
+    """The agents of the session in the folder `root` whose files are there."""
     found = {each.name: each for each in read_folders(folders_of(delegation, root)).agents}
-    return {name: found.get(name) or AgentFile(name, "") for name in delegation.agents}
+    return {name: found[name] for name in delegation.agents if name in found}
 
 
 def folders_of(delegation: Delegation, root: Path) -> Sequence[Path]:

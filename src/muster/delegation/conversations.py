@@ -7,6 +7,7 @@ answers it. In response mode there is no MAIN: a routed conversation waits in th
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
@@ -106,9 +107,9 @@ class Conversations:
                 assert isinstance(known.fact, e.ConversationStart)
                 return OpenedConversation(known.fact.conversation, known.seq)
             require_open(session_log)
-            await add_new_agents(session_log, self.log_provider.folder(session_log.team).root)
-            delegation = session_log.team.delegation
-            if to is not None and to not in (MAIN, *delegation.agents):
+            root = self.log_provider.folder(session_log.team).root
+            await add_new_agents(session_log, root)
+            if to is not None and to not in (MAIN, *await self._agents(session_log, root)):
                 raise NotFound(kind="agent description", name=to)
             await self.close_abandoned(session_log)
             return await self.open(
@@ -121,6 +122,9 @@ class Conversations:
                 nesting=nesting,
                 workspace=workspace,
             )
+
+    async def _agents(self, session_log: SessionLog, root: Path) -> dict[str, AgentFile]:
+        return await asyncio.to_thread(agents_of, session_log.team.delegation, root)
 
     async def open(
         self,
@@ -137,7 +141,7 @@ class Conversations:
         """Open a conversation in a log that is open, and delegate or answer it."""
         delegation = session_log.team.delegation
         root = self.log_provider.folder(session_log.team).root
-        agents = await asyncio.to_thread(agents_of, delegation, root)
+        agents = await self._agents(session_log, root)
         agents.pop(self.tasks.selector if self.tasks else "", None)  # it only chooses
         choices = past_choices(delegation.choices)
         chosen_by = nesting.asker("")
@@ -288,8 +292,10 @@ class Conversations:
         conversation = routed.conversation
         failed = routed.rule == "no-match"
         denied = None
+        root = self.log_provider.folder(session_log.team).root
+        agents = tuple(await self._agents(session_log, root))
         if failed:
-            denied = replies.denial_in(self.log_provider.folder(session_log.team).root, text)
+            denied = replies.denial_in(root, text)
         if denied is not None:
             refusal = c.DenyPermission(
                 conversation=conversation,
@@ -298,10 +304,10 @@ class Conversations:
                 suggestion=denied.suggestion,
             )
             await session_log.send(refusal, actor=MUSTER)
-            answer = replies.suggested(denied, routed, session_log.team.delegation.agents)
+            answer = replies.suggested(denied, routed, agents)
         else:
             last = await self._last(session_log) if replies.about_the_past(text) else ""
-            answer = replies.reply(routed, text, session_log.team.delegation.agents, last)
+            answer = replies.reply(routed, text, agents, last)
         await close(session_log, conversation, answer, text, failed=failed)
 
     async def _last(self, session_log: SessionLog) -> str:

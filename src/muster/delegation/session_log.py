@@ -116,7 +116,7 @@ class FolderUpdater:
         root = session_log.root
         if not root:
             return
-        folder = folder or WorkspaceFolder(Path(root))
+        folder = folder or self.folder_at(root)
         async with self._updating:
             try:
                 await session_log.update_folder(root, folder)
@@ -124,6 +124,13 @@ class FolderUpdater:
             except OSError as error:
                 self.trouble = FolderBehind(path=folder.root, detail=error)
                 log.warning("%s", self.trouble, extra={"action": "workspace_behind"})
+
+    def folder_at(self, recorded: str) -> WorkspaceFolder:
+        """The folder of a session that was started there; it may have moved with its project."""
+        home = self._team_home
+        return WorkspaceFolder(
+            Path(recorded) if home is None else team_session.placed(recorded, home)
+        )
 
     async def _name_session(self, session_log: SessionLog) -> None:
         """Name the team's open session in its home, for hooks that find no server there."""
@@ -180,7 +187,7 @@ class OpenLogProvider(FolderUpdater):
 
     def folder(self, team: Team) -> WorkspaceFolder:
         """The folder of the session, also if it was moved."""
-        return self._folder() or WorkspaceFolder(Path(team.delegation.path))
+        return self._folder() or self.folder_at(team.delegation.last_path)
 
     @asynccontextmanager
     async def access(self) -> AsyncGenerator[SessionLog]:

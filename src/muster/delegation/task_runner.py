@@ -183,7 +183,7 @@ class Tasks:
             outputs=root / outputs_of(name),
             dialogue=root / dialogue_of(name),
             mode=delegation.mode,
-            others=[each for each in delegation.agents if each != agent.name],
+            others=[each for each in agents if each != agent.name],
             depth=conversation.depth,
             before="\n\n".join(map(indented, conversation.reports)),
             in_worktree=not candidates and self._has_worktree(agent.name),
@@ -284,8 +284,12 @@ class Tasks:
             report=said.report,
             seconds=self.seconds,
         )
-        known = to in self._dispatcher.team.delegation.agents
+        team = self._dispatcher.team
+        known = to in team.delegation.agents
+        root = self._log_provider.folder(team).root
         try:
+            if known and to not in await asyncio.to_thread(agents_of, team.delegation, root):
+                raise Invalid(what=to, why="cannot be run: its file was removed.")
             if known and not self.can(to):
                 raise Invalid(what=to, why=f"cannot be run. {replies.no_program(to)}")
             await self._dispatcher.send(handing, actor=actor)

@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from muster.delegation.folder.workspace import STATE_FILE
 from muster.errors import SessionGone
 from muster.home.database import has_log
 from muster.machines.state import Delegation
@@ -27,10 +28,25 @@ def team_session(home: Path) -> Path | None:
 
     Raises `SessionGone` if the team's log is gone: the session's policy is in force, but unknown.
     """
-    named = _read(home)
-    if named and not has_log(home):
-        raise SessionGone(path=os.fsdecode(named))
-    return Path(os.fsdecode(named)) if named else None
+    named = os.fsdecode(_read(home))
+    if not named:
+        return None
+    if not has_log(home):
+        raise SessionGone(path=named)
+    return placed(named, home)
+
+
+def placed(recorded: str, home: Path) -> Path:
+    """Where a folder of the project is now: a home is moved with its project, and so is all in it.
+
+    A folder that is not found keeps its recorded path.
+    """
+    path = Path(recorded)
+    if path.exists():
+        return path
+    tails = (path.parts[at:] for at in range(1, len(path.parts)))
+    moved = (home.absolute().parent.joinpath(*tail) for tail in tails)
+    return next((each for each in moved if (each / STATE_FILE).exists()), path)
 
 
 def forget_lost(home: Path) -> bool:
@@ -43,7 +59,8 @@ def forget_lost(home: Path) -> bool:
 
 def update(home: Path, delegation: Delegation) -> None:
     """Make the file say what the log says, atomically."""
-    wanted = os.fsencode(delegation.path) if delegation.mode is not None else b""
+    is_open = delegation.mode is not None
+    wanted = os.fsencode(placed(delegation.path, home)) if is_open else b""
     if _read(home) == wanted:
         return
     if not wanted:

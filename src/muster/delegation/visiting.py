@@ -60,7 +60,7 @@ class OnDemandLogProvider(FolderUpdater):
     def folder(self, team: Team) -> WorkspaceFolder:
         """The folder of the session, also if it was moved."""
         of_team = team.delegation.last_path if self._team_home is not None else ""
-        return WorkspaceFolder(Path(of_team or self.root))
+        return self.folder_at(of_team) if of_team else WorkspaceFolder(self.root)
 
     @asynccontextmanager
     async def access(self) -> AsyncGenerator[SessionLog]:

@@ -255,7 +255,7 @@ def test_a_session_whose_folder_is_gone_denies_every_tool_and_says_how_to_close_
         given = {"tool_name": "Write", "tool_input": CODE}
         answer = await claude.answer("PreToolUse", **given)
         assert answer.code == 2
-        assert "`muster agent-state-machine --session end` closes it" in answer.text
+        assert "`--session end` closes it" in answer.text
         await nothing_is_recorded(claude)
         assert not (tmp_path / "gone").exists()
 

@@ -351,7 +351,7 @@ def test_a_session_whose_log_is_gone_denies_and_says_how_to_close_it(project: Pa
     (root / ".muster" / "team.db").unlink()
     call = call_of("Write", {"file_path": "x.py", "content": ""}, project)
     ran = hook("PreToolUse", call, project=project, MUSTER_PYTHON="/nowhere")
-    assert "`muster agent-state-machine --session end` closes it" in denial(ran)
+    assert "`--session end` closes it" in denial(ran)
     ran = hook("Stop", {}, project=project, MUSTER_PYTHON="/nowhere")
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
 
@@ -401,7 +401,7 @@ def test_a_judged_line_of_main_is_allowed_with_a_line_that_confines_it(project: 
     assert told["updatedInput"]["description"] == "look"
     line = told["updatedInput"]["command"]
     assert f"'{root}/.muster/confine/main.plan'" in line
-    assert line.endswith("'--' 'bash' '-c' 'git status | head'")
+    assert line.endswith(":$PATH; git status | head'")
 
 
 def test_a_subagent_may_what_main_may_not(project: Path) -> None:
@@ -458,6 +458,7 @@ def opened_in_team(project: Path) -> Path:
     home = project / ".muster"
     home.mkdir(exist_ok=True)
     (home / "team.db").touch()
+    (project / "a session").mkdir()
     (home / team_session.FILE).write_text(f"{project}/a session")
     return home
 
@@ -475,9 +476,13 @@ def test_the_session_of_a_team_without_a_server_is_judged_and_recorded(
     for event in OBSERVERS:
         hook(event, {}, project=project, MUSTER_PYTHON=str(recorder))
         assert (recorder.parent / "called").read_text().splitlines()[-1] == event
+    (project / "a session").rename(project / "elsewhere")
+    ran = hook("PreToolUse", call, project=project, MUSTER_PYTHON="/nowhere")
+    assert "If the project was moved, `muster agent-state-machine` goes on" in denial(ran)
+    (project / "elsewhere").rename(project / "a session")
     (home / "team.db").unlink()
     ran = hook("PreToolUse", call, project=project, MUSTER_PYTHON="/nowhere")
-    assert "`muster agent-state-machine --session end` closes it" in denial(ran)
+    assert "`--session end` closes it" in denial(ran)
 
 
 def test_a_server_that_is_killed_before_it_answers_is_followed_by_the_slow_way(

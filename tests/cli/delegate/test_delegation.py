@@ -327,6 +327,56 @@ def test_an_interrupt_ends_the_agent_and_the_conversation(
     assert processes.alive(pid) is None
 
 
+# ── what was moved or removed ─────────────────────────────────────────────────────────────────────
+
+
+def test_a_session_goes_on_after_its_project_was_moved(tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    desk = Desk(tmp_path / "old")
+    desk.good("agent-state-machine")
+    desk.asked("write a hello world Python script")
+    desk.base = (tmp_path / "old").rename(tmp_path / "new")
+    refused = desk.muster("ask", "write a hello world Python script")
+    assert refused.returncode == 3
+    assert "If the project was moved, `muster agent-state-machine` goes on" in refused.stderr
+    followed = desk.muster("agent-state-machine")
+    assert "was moved, and goes on in" in followed.stderr
+    assert "Agent State Machine Resumed" in followed.stdout
+    assert desk.asked("write a hello world Python script")["conversation"] == "conv_002"
+    [root] = desk.sessions
+    for name in ("state.jsonl", "conversations/messages.jsonl"):
+        assert str(tmp_path / "old") not in (root / name).read_text()
+        assert str(root) in (root / name).read_text()
+    assert not (tmp_path / "old").exists()
+    desk.good("agent-state-machine", "--session", "end")
+
+
+def test_a_new_session_begins_where_the_last_one_was_removed(desk: Desk) -> None:
+    desk.good("agent-state-machine", "--path", "mine")
+    shutil.rmtree(desk.base / "mine")
+    begun = desk.muster("agent-state-machine")
+    assert "is gone" in begun.stderr
+    assert "Agent State Machine Initialized" in begun.stdout
+    assert not (desk.base / "mine").exists()
+    assert len(desk.sessions) == 1
+
+
+def test_an_agent_whose_file_was_removed_is_no_state_until_it_is_back(desk: Desk) -> None:
+    desk.good("agent-state-machine")
+    file = desk.base / ".claude" / "agents" / "python-engineer.md"
+    text = file.read_text()
+    file.unlink()
+    refused = desk.muster("ask", "hello", "--to", "python-engineer")
+    assert (refused.returncode, "no agent description 'python-engineer'" in refused.stderr) == (
+        3,
+        True,
+    )
+    assert "PYTHON_ENGINEER" not in desk.muster("ask", "@python-engineer say hello").stdout
+    assert "Available Agents: 2 agents loaded" in desk.good("agent-state-machine")
+    file.write_text(text)
+    assert desk.asked("@python-engineer say hello")["outcome"] == "answered"
+
+
 # ── the queue, and lines from elsewhere ───────────────────────────────────────────────────────────
 
 

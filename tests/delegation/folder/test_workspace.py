@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from muster.delegation.folder import mirror
 from muster.delegation.folder.mirror import WorkspaceFolder
@@ -69,6 +70,15 @@ def log(*commands: Command) -> list[Event]:
     return events
 
 
+def log_at(root: Path, *commands: Command) -> list[Event]:
+    """The events of these commands in a session that was started in a folder."""
+    placed = (
+        replace(each, path=str(root)) if isinstance(each, c.StartDelegation) else each
+        for each in commands
+    )
+    return log(*placed)
+
+
 def on_disk(root: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(root)): path.read_bytes()
@@ -105,7 +115,7 @@ def test_every_state_has_its_own_permissions_and_workspace() -> None:
 def test_a_folder_updated_event_by_event_equals_one_built_from_the_whole_log(
     tmp_path: Path, size: int
 ) -> None:
-    events = log(*SESSION)
+    events = log_at(tmp_path, *SESSION)
     folder = WorkspaceFolder(tmp_path)
     for at in range(0, len(events), size):
         folder.follow(folder.seen(), events[at : at + size])
@@ -114,7 +124,7 @@ def test_a_folder_updated_event_by_event_equals_one_built_from_the_whole_log(
 
 
 def test_repeating_writes_after_a_crash_is_idempotent(tmp_path: Path) -> None:
-    events = log(*SESSION)
+    events = log_at(tmp_path, *SESSION)
     folder = WorkspaceFolder(tmp_path)
     for number, event in enumerate(events, 1):
         before = folder.seen()
@@ -135,13 +145,13 @@ def test_repeating_writes_after_a_crash_is_idempotent(tmp_path: Path) -> None:
 )
 def test_a_malformed_position_file_rebuilds_the_folder(tmp_path: Path, damage: str) -> None:
     folder = WorkspaceFolder(tmp_path)
-    folder.follow(Projection(), log(*SESSION))
+    folder.follow(Projection(), log_at(tmp_path, *SESSION))
     (tmp_path / ".workspace.json").write_text(damage)
     assert folder.seen() == Projection()
 
 
 def test_a_truncated_file_rebuilds_the_folder(tmp_path: Path) -> None:
-    events = log(*SESSION)
+    events = log_at(tmp_path, *SESSION)
     folder = WorkspaceFolder(tmp_path)
     folder.follow(Projection(), events)
     (tmp_path / "state.jsonl").write_text("")
@@ -157,7 +167,7 @@ DERIVED = ("agent-list.txt", "AGENT_DIRECTORY.md", DIALOGUE, "conversations/mess
 @pytest.mark.parametrize("path", DERIVED)
 @pytest.mark.parametrize("damage", ["removed", "replaced", "longer"])
 def test_a_damaged_file_rebuilds_the_folder(path: str, damage: str, tmp_path: Path) -> None:
-    events = log(*SESSION)
+    events = log_at(tmp_path, *SESSION)
     folder = WorkspaceFolder(tmp_path)
     folder.rebuild(events[:3])
     folder.follow(folder.seen(), events[3:])
@@ -178,7 +188,7 @@ def test_only_the_newest_files_of_conversations_are_checked(
 ) -> None:
     monkeypatch.setattr(mirror, "STAMPS_MAX", 2)
     folder = WorkspaceFolder(tmp_path)
-    folder.follow(Projection(), log(started(), *talk(1), *talk(2)))
+    folder.follow(Projection(), log_at(tmp_path, started(), *talk(1), *talk(2)))
     assert sorted(folder.seen().stamps) == [
         "AGENT_DIRECTORY.md",
         "agent-list.txt",
@@ -190,13 +200,13 @@ def test_only_the_newest_files_of_conversations_are_checked(
 
 def test_damage_elsewhere_does_not_make_a_dialogue_the_words_of_an_agent(tmp_path: Path) -> None:
     folder = WorkspaceFolder(tmp_path)
-    folder.follow(Projection(), log(started(), *list(talk(1))[:5]))
+    folder.follow(Projection(), log_at(tmp_path, started(), *list(talk(1))[:5]))
     (tmp_path / "agent-list.txt").unlink()
     assert folder.added_text("conv_001") == ""
 
 
 def test_muster_does_not_write_a_dialogue_while_an_agent_has_it(tmp_path: Path) -> None:
-    events = log(started(), *list(talk(1))[:5])
+    events = log_at(tmp_path, started(), *list(talk(1))[:5])
     folder = WorkspaceFolder(tmp_path)
     folder.follow(Projection(), events)
     path = tmp_path / "conversations/conv_001/dialogue.md"
@@ -206,10 +216,24 @@ def test_muster_does_not_write_a_dialogue_while_an_agent_has_it(tmp_path: Path) 
     assert folder.added_text("conv_001") == "I think."
     assert folder.rebuild(events) == []
     assert path.read_text().endswith("\nI think.\n")
-    rest = log(started(), *talk(1))[len(events) :]
+    rest = log_at(tmp_path, started(), *talk(1))[len(events) :]
     folder.follow(folder.seen(), rest)
     assert on_disk(tmp_path) == files_of([*events, *rest])
     assert "I think." not in path.read_text()  # its event would have brought it back
+
+
+def test_the_files_of_a_folder_that_was_moved_name_its_new_place(tmp_path: Path) -> None:
+    before, now = tmp_path / "old", tmp_path / "new"
+    before.mkdir()
+    events = log_at(before, started(), *talk(1))
+    WorkspaceFolder(before).follow(Projection(), events)
+    folder = WorkspaceFolder(before.rename(now))
+    assert folder.seen() == Projection()
+    assert set(folder.rebuild(events)) == {"conversations/messages.jsonl", "state.jsonl"}
+    folder.follow(folder.seen(), log_at(before, started(), *talk(1), *talk(2))[len(events) :])
+    for path in ("conversations/messages.jsonl", "state.jsonl"):
+        assert str(before) not in (now / path).read_text()
+        assert str(now) in (now / path).read_text()
 
 
 def test_a_missing_dialogue_has_no_added_text(tmp_path: Path) -> None:
@@ -241,7 +265,7 @@ def test_conversation_1000_and_beyond_have_their_folders() -> None:
 
 def test_the_queue_has_a_file_for_each_message_and_its_result_afterwards(tmp_path: Path) -> None:
     commands: Sequence[Command] = [started(RESPONSE), *list(talk(1))[:-1]]
-    stages = [files_of(log(*commands[:count])) for count in (2, 3, 4, len(commands))]
+    stages = [files_of(log_at(tmp_path, *commands[:count])) for count in (2, 3, 4, len(commands))]
     waiting = [json.loads(each["queue/001.json"]) for each in stages[:3]]
     assert [(each["for"], each["claimed_by"]) for each in waiting] == [
         (None, None),
@@ -252,7 +276,7 @@ def test_the_queue_has_a_file_for_each_message_and_its_result_afterwards(tmp_pat
     done = json.loads(stages[3]["queue/done/001.json"])
     assert (done["outcome"], done["result"], done["agents_used"]) == ("answered", "done", ["ada"])
     folder = WorkspaceFolder(tmp_path)
-    folder.follow(Projection(), log(*commands))
+    folder.follow(Projection(), log_at(tmp_path, *commands))
     assert on_disk(tmp_path) == stages[3]
 
 

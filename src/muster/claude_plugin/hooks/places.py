@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from muster.delegation.following.record import Following
 from muster.delegation.session_folder import HOME_FOLDER, SESSIONS_FOLDER, has_session
-from muster.delegation.team_session import team_session
+from muster.delegation.team_session import placed, team_session
 from muster.delegation.visiting import visited
 from muster.errors import SessionGone
 from muster.machines.state import Team
@@ -72,7 +72,7 @@ class Places:
         """The open session of a project."""
         team = self._team
         if self._muster is not None and team is not None:
-            own = open_session_of(self._muster.team)
+            own = open_session_of(self._muster.team, self._home)
             if own is not None:
                 return OpenSession(own, lambda: team)
             place = session_of_project(project)
@@ -101,7 +101,11 @@ def open_session(project: Path, home: Path) -> SessionPlace | None:
     The session of the team in `home` counts first, whether a server runs there or not.
     """
     root = team_session(home)
-    return session_of_project(project) if root is None else SessionPlace(root, home)
+    if root is None:
+        return session_of_project(project)
+    if not root.exists():
+        raise SessionGone(path=root)
+    return SessionPlace(root, home)
 
 
 def session_of_project(project: Path) -> SessionPlace | None:
@@ -110,9 +114,9 @@ def session_of_project(project: Path) -> SessionPlace | None:
     return None if root is None else SessionPlace(root, root / HOME_FOLDER)
 
 
-def open_session_of(team: Team) -> Path | None:
-    """The folder of the team's open session, or None."""
-    return Path(team.delegation.path) if team.delegation.mode is not None else None
+def open_session_of(team: Team, home: Path) -> Path | None:
+    """The folder of the open session of the team in a home, or None."""
+    return placed(team.delegation.path, home) if team.delegation.mode is not None else None
 
 
 def last_session(project: Path) -> Path | None:

@@ -277,10 +277,10 @@ def _from_daemon(
 def team_session(home: bytes) -> "bytes | None":
     """The folder of the team's open session, which is in the team's log.
 
-    Raises `Trouble` if the log is gone: the session's policy is in force, but unknown.
+    Raises `Trouble` if the log or the folder is gone: the policy is in force, but unknown.
     """
     root = _regular(home + TEAM_SESSION_FILE)
-    if root and not _has_log(home):
+    if root and not (_has_log(home) and _exists(root)):
         raise _gone(root)
     return root or None
 
@@ -307,8 +307,8 @@ def open_session(project: bytes) -> "bytes | None":
 def _gone(root: bytes) -> Trouble:
     where = root.decode("utf-8", "backslashreplace")
     return Trouble(
-        f"the session in {where} is open, but its folder is gone or damaged. "
-        "`muster agent-state-machine --session end` closes it."
+        f"the session in {where} is open, but its folder is gone or damaged. If the project was "
+        "moved, `muster agent-state-machine` goes on with it; `--session end` closes it."
     )
 
 

@@ -33,7 +33,7 @@ from muster.cli.texts import text_or_stdin
 from muster.client import delegation
 from muster.client.sync import Client
 from muster.delegation import session_folder
-from muster.delegation.agent_folders import find_agents
+from muster.delegation.agent_folders import agents_of, find_agents
 from muster.delegation.policy import policy_of
 from muster.delegation.session_log import LogProvider
 from muster.delegation.team_session import forget_lost, team_session
@@ -118,6 +118,8 @@ def agent_state_machine(
     elif act == "end":
         _end(path, home)
     else:
+        if path is None and (said := sessions.follow_moved()):
+            click.echo(f"muster: {clean(said)}", err=True)
         chosen = None if mode is None else DelegationMode(mode)
         is_usual = not (path or folders or sessions.last())
         if is_usual and _serves_here(home):
@@ -158,7 +160,6 @@ def _resume_of_team(mode: DelegationMode | None, home: Path) -> bool:
         return False
     if mode is not None and mode is not found.mode:
         raise DelegationOpen()
-    root = Path(found.path)
     click.echo("\n".join(session_lines(root, found, policy_of(root), resumed=True)))
     return True
 
@@ -210,7 +211,8 @@ def _start(root: Path, mode: DelegationMode | None, given: tuple[Path, ...], hom
         )
     )
     sessions.remember(root)
-    click.echo("\n".join(session_lines(root, delegation, policy, resumed=resumed)))
+    shown = msgspec.structs.replace(delegation, agents=tuple(agents_of(delegation, root)))
+    click.echo("\n".join(session_lines(root, shown, policy, resumed=resumed)))
     _check(log_provider)
 
 

@@ -13,7 +13,7 @@ from muster.delegation import session_folder
 from muster.delegation.assignments import BY_PERSON, DEPTH_VARIABLE, Nesting
 from muster.delegation.earlier import earlier_homes
 from muster.delegation.team_session import team_session
-from muster.errors import NoDelegation
+from muster.errors import NoDelegation, SessionGone
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings
 
 DEPTH_DIGITS_MAX: Final = 6
@@ -48,6 +48,8 @@ def place_of(path: Path | None, home: Path) -> Place:
     if served and path is None:
         return Place(of_team or home, home)
     if of_team is None or (root is not None and root.resolve() != of_team.resolve()):
+        if path is None and root is not None:
+            raise SessionGone(path=root)
         raise NoDelegation()
     return Place(of_team, home) if served else Place(of_team, team_home=home)
 

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from muster.delegation.session_folder import SESSIONS_FOLDER
+from muster.delegation.session_folder import SESSIONS_FOLDER, has_session
 from muster.regular_files import read_regular
 
 FILE: Final = "sessions"
@@ -27,6 +27,23 @@ def forget(root: Path, project: Path = HERE) -> bool:
 def last(project: Path = HERE) -> Path | None:
     """The session that was started last in a project and has not ended."""
     return next(iter(_read(project)[::-1]), None)
+
+
+def follow_moved() -> str:
+    """Correct the last session of this folder if it is not where it was; say what was done.
+
+    If the project was moved, its session is in the same folder of the new place. Only a person's
+    command follows it: hooks refuse until then, since a project from elsewhere may bring a list.
+    """
+    root = last()
+    if root is None or has_session(root):
+        return ""
+    forget(root)
+    here = Path.cwd() / SESSIONS_FOLDER / root.name
+    if not has_session(here):
+        return f"the session in {root} is gone"
+    remember(here)
+    return f"the session in {root} was moved, and goes on in {here}"
 
 
 def _read(project: Path = HERE) -> list[Path]:

@@ -87,12 +87,14 @@ def _home_with_log(home: Path) -> Path:
     return homes_of(None, home)[0]
 
 
-def _session(delegation: Delegation) -> SessionSummary | None:
+def _session(delegation: Delegation, home: Path) -> SessionSummary | None:
     if delegation.mode is None:
         return None
+    from muster.delegation.team_session import placed  # most teams have no session
+
     return SessionSummary(
         mode=delegation.mode,
-        path=delegation.path,
+        path=str(placed(delegation.path, home)),
         conversations=delegation.opened,
         working={each.id: each.state for each in delegation.conversations.values()},
     )
@@ -112,7 +114,7 @@ def _report(home: Path) -> StatusReport:
         url=(server.url or None) if server else None,
         settings_problem=problem,
         not_confined=not_confined,
-        session=_session(team.delegation),
+        session=_session(team.delegation, home),
         team=view_team(team, now(), running=server is not None),
     )
 

@@ -27,6 +27,7 @@ from muster.delegation.folder.workspace import (
     dialogue_of,
     files_of,
 )
+from muster.machines import events as e
 from muster.machines.events import Event
 from muster.regular_files import is_regular, open_regular
 
@@ -53,13 +54,21 @@ class WorkspaceFolder:
     def seen(self) -> Projection:
         """The recorded position in the log; an empty one if the folder must be rebuilt."""
         seen = self._recorded()
-        return seen if self._has_sizes(seen) and self._has_stamps(seen) else Projection()
+        is_whole = self._has_sizes(seen) and self._has_stamps(seen) and self._is_at(seen.root)
+        return seen if is_whole else Projection()
 
     def _recorded(self) -> Projection:
         try:
             return msgspec.json.decode(_content(self._memory) or b"", type=Projection)
         except msgspec.DecodeError:
             return Projection()
+
+    def _is_at(self, root: str) -> bool:
+        """Whether this is the folder that a path names; otherwise it was moved."""
+        try:
+            return not root or self.root.samefile(root)
+        except OSError:
+            return False
 
     def _has_sizes(self, seen: Projection) -> bool:
         """Whether every file has at least its recorded size."""
@@ -94,12 +103,17 @@ class WorkspaceFolder:
         )
 
     def rebuild(self, events: Sequence[Event]) -> Sequence[str]:
-        """Rebuild every file from the whole log; return the paths that were wrong."""
-        seen = Projection()
+        """Rebuild every file from the whole log; return the paths that were wrong.
+
+        In a folder that was moved, the files name the place where it is now.
+        """
+        paths = [each.fact.path for each in events if isinstance(each.fact, e.DelegationStarted)]
+        moved = "" if all(map(self._is_at, paths)) else str(self.root.absolute())
+        seen = Projection(moved=moved)
         for change in [change for event in events for change in advance(seen, event)]:
             if not isinstance(change, FileWritten):
                 self._apply(change)
-        files = files_of(events)
+        files = files_of(events, moved)
         growing = {dialogue_of(conversation) for conversation in seen.talks}
         wrong = [
             path for path in files if not self._has_content(path, files[path], path in growing)

@@ -54,6 +54,9 @@ class Projection(msgspec.Struct):
 
     seq: int = 0
     root: str = ""
+    moved: str = ""
+    """Where the folder is, if it is not where the session was started."""
+
     mode: DelegationMode = DelegationMode.ORCHESTRATOR
     permissions: dict[str, dict[str, tuple[str, ...]]] = {}
     talks: dict[str, ConversationFiles] = {}
@@ -97,10 +100,10 @@ def dialogue_of(conversation: str) -> str:
     return f"{CONVERSATIONS}/{conversation}/dialogue.md"
 
 
-def files_of(events: Iterable[Event]) -> dict[str, bytes]:
-    """Every file of the folder, by its path in it."""
+def files_of(events: Iterable[Event], moved: str = "") -> dict[str, bytes]:
+    """Every file of the folder, by its path in it; the folder may have `moved` elsewhere."""
     files: dict[str, bytes] = {}
-    seen = Projection()
+    seen = Projection(moved=moved)
     for event in events:
         for change in advance(seen, event):
             match change:
@@ -184,7 +187,7 @@ class _EventWriter:
 
 def _started(writer: _EventWriter, fact: e.DelegationStarted) -> list[Change]:
     seen = writer.seen
-    seen.root, seen.mode = fact.path, fact.mode
+    seen.root, seen.mode = seen.moved or fact.path, fact.mode
     seen.permissions = {each.state: _lists(each) for each in fact.permissions}
     changes: list[Change] = [FolderMade(CONVERSATIONS)]
     if fact.mode is DelegationMode.RESPONSE:
@@ -198,9 +201,9 @@ def _started(writer: _EventWriter, fact: e.DelegationStarted) -> list[Change]:
         writer.log(
             "session_init",
             home,
-            parameters={"mode": fact.mode.value, "path": fact.path},
-            agent_descriptions=f"{fact.path}/{DIRECTORY_FILE}",
-            agent_list=f"{fact.path}/{LIST_FILE}",
+            parameters={"mode": fact.mode.value, "path": seen.root},
+            agent_descriptions=f"{seen.root}/{DIRECTORY_FILE}",
+            agent_list=f"{seen.root}/{LIST_FILE}",
             permissions=writer.allowed(home),
         ),
     ]

@@ -202,9 +202,9 @@ class Following:
             if name not in session_log.team.delegation.agents:
                 await add_new_agents(session_log, root)
             delegation = session_log.team.delegation
-            if delegation.mode is None or name in delegation.agents:
-                return ""
             agents = await asyncio.to_thread(agents_of, delegation, root)
+            if delegation.mode is None or name in agents:
+                return ""
         decision = await asyncio.to_thread(decide, list(agents.values()), task)
         return briefing.no_agent(subagents.shown_name(name), decision.agent, list(agents))
 

@@ -57,12 +57,17 @@ class SessionWish(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Folders with agents; they come before those of the project and of the user."""
 
 
-def _view(delegation: Delegation, *, resumed: bool = False) -> DelegationView:
+def _root(call: ApiCall) -> Path:
+    """The folder of the session, also if it was moved with its project."""
+    return call.muster.requests.conversations.log_provider.folder(call.team).root
+
+
+def _view(call: ApiCall, delegation: Delegation, *, resumed: bool = False) -> DelegationView:
     going_on = sorted(delegation.conversations.values(), key=lambda each: each.id)
     return DelegationView(
         open=delegation.mode is not None,
         mode=delegation.mode,
-        path=delegation.path,
+        path=str(_root(call)) if delegation.path else "",
         agents=delegation.agents,
         opened=delegation.opened,
         working={each.id: each.state for each in going_on},
@@ -73,18 +78,18 @@ def _view(delegation: Delegation, *, resumed: bool = False) -> DelegationView:
 @route("GET", "/api/delegation", may=EVERYBODY)
 async def show_session(call: ApiCall) -> DelegationView:
     """Show the state machine session that is open."""
-    return _view(call.team.delegation)
+    return _view(call, call.team.delegation)
 
 
 @route("POST", "/api/delegation", may=OPERATOR)
 async def start_session(call: ApiCall, body: SessionWish) -> DelegationView:
     """Open a state machine session, or resume it."""
     if await call.first_try() is not None:
-        return _view(call.team.delegation, resumed=True)
+        return _view(call, call.team.delegation, resumed=True)
     opened = await call.muster.requests.open_session(
         mode=body.mode, path=body.path, agents=body.agents, actor=call.caller.actor, key=call.key
     )
-    view = _view(opened.delegation, resumed=opened.resumed)
+    view = _view(call, opened.delegation, resumed=opened.resumed)
     return msgspec.structs.replace(view, warnings=tuple(map(str, opened.warnings)))
 
 
@@ -93,7 +98,7 @@ async def end_session(call: ApiCall) -> DelegationView:
     """Close the state machine session."""
     if await call.first_try() is None:
         await call.muster.requests.end_session(actor=call.caller.actor, key=call.key)
-    return _view(call.team.delegation)
+    return _view(call, call.team.delegation)
 
 
 class QueueWish(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -124,7 +129,7 @@ class IndexLine(msgspec.Struct, frozen=True, kw_only=True):
 async def log_line(call: ApiCall, body: IndexLine) -> DelegationView:
     """Write a line into the index of conversations."""
     await call.send(LogConversation(entry=body.entry))
-    return _view(call.team.delegation)
+    return _view(call, call.team.delegation)
 
 
 # ── conversations ─────────────────────────────────────────────────────────────────────────────────
@@ -316,8 +321,7 @@ def _verdict(body: ToolCall, root: Path) -> Verdict:
 @route("POST", "/api/permit", may=EVERYBODY)
 async def permit(call: ApiCall, body: ToolCall) -> VerdictView:
     """Judge a tool call by the permissions of a state."""
-    path = call.team.delegation.path
-    root = Path(path) if path else call.muster.requests.project
+    root = _root(call) if call.team.delegation.path else call.muster.requests.project
     verdict = await asyncio.to_thread(_verdict, body, root)  # it reads files that agents can write
     return VerdictView(
         decision=verdict.decision,

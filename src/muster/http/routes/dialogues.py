@@ -89,8 +89,8 @@ async def _history(call: ApiCall, conversation: ConversationId) -> tuple[Sequenc
         return earlier.events, earlier.root
     log_provider = conversations.log_provider
     async with log_provider.access() as session_log:
-        root = session_log.team.delegation.path or log_provider.folder(session_log.team).seen().root
-        return await session_log.history(root), Path(root)
+        root = log_provider.folder(session_log.team).root
+        return await session_log.history(session_log.root), root
 
 
 # ── files ─────────────────────────────────────────────────────────────────────────────────────────
