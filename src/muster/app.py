@@ -262,7 +262,7 @@ async def run_team(
 ) -> AsyncGenerator[Muster]:
     """Run the team in an open store; the store stays open."""
     loaded = await load_from(store)
-    dispatcher = Dispatcher(store, clock, loaded.team)
+    dispatcher = Dispatcher(store, clock, loaded.team, loaded.life)
     feed = _feed(store, dispatcher)
     snapshots = _snapshots(dispatcher, store, loaded, options)
     in_force = options.in_force or SettingsInForce(Settings())

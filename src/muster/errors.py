@@ -200,6 +200,24 @@ class WaitsFor(Refused):
     """{name!r} waits for {names} to run. `muster start` those, or change `after` in muster.toml."""
 
 
+class NoNode(Refused):
+    """No machine may run {name!r} now: {why}. Start one that may, or `muster agent move` it."""
+
+
+class NodeAway(Refused):
+    """{name!r} may still run on node {node!r}, which is away. Move it with --anyway if you know
+    that its process is dead."""
+
+
+class NodeTaken(Refused):
+    """Another machine has the name {node!r} now. Stop one of them, or set node.name."""
+
+
+class AgentElsewhere(Refused):
+    """{name!r} belongs to node {node!r}, so its settings on {other!r} are not used. Set
+    moves = true on both, or `muster agent move {name} {other}`."""
+
+
 class RunElsewhere(Refused):
     """muster does not run {name!r}: {authority} does."""
 

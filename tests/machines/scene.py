@@ -11,7 +11,7 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.commands import Command
 from muster.machines.events import Event, Fact
-from muster.machines.ids import ChannelId, SeatId, SessionId, name_key
+from muster.machines.ids import ChannelId, NodeId, SeatId, SessionId, name_key
 from muster.machines.kernel import deadlines
 from muster.machines.kernel.fold import fold
 from muster.machines.kernel.invariants import violations
@@ -31,13 +31,32 @@ class Scene:
         self.now = START
         self.log: list[Event] = []
         self.boots = 0
+        self.life = SessionId("")
         self.human = human
         self.boot()
 
     def boot(self) -> list[Event]:
         self.boots += 1
-        session = SessionId(f"boot{self.boots}")
-        return self.do(c.StartMuster(server_session=session, muster_version="0", human=self.human))
+        self.life = SessionId(f"boot{self.boots}")
+        start = c.StartMuster(server_session=self.life, muster_version="0", human=self.human)
+        return self.do(start)
+
+    def join(
+        self, node: NodeId, *, labels: tuple[str, ...] = (), room: int | None = None
+    ) -> list[Event]:
+        """Start muster on another machine, which decides every command from now on."""
+        self.boots += 1
+        self.life = SessionId(f"boot{self.boots}")
+        return self.do(
+            c.StartMuster(
+                server_session=self.life,
+                muster_version="0",
+                human=self.human,
+                node=node,
+                labels=labels,
+                room=room,
+            )
+        )
 
     def do(
         self, command: Command, actor: str = "person:Marcus", key: str | None = None
@@ -54,7 +73,7 @@ class Scene:
         """
         before, events = self.team, list[Event]()
         for command in commands:
-            decision = decide(self.team, command, self.now, actor=actor, key=key)
+            decision = decide(self.team, command, self.now, actor=actor, life=self.life, key=key)
             self.team = decision.team
             events.extend(decision.events)
         self.log.extend(events)

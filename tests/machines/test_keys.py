@@ -98,7 +98,9 @@ def test_a_command_that_changes_nothing_or_is_refused_leaves_no_key() -> None:
     assert scene.do(nothing, key="a") == []
     early = c.Speak(channel=REVIEWS, seat=dev, text="me!")
     refused = scene.refuse(early, "not_your_turn", key="b")
-    recorded = refusal(scene.team, early, refused, scene.now, actor="person:Marcus")
+    recorded = refusal(
+        scene.team, early, refused, scene.now, actor="person:Marcus", life=scene.life
+    )
     assert [event.key for event in recorded.events] == [None]
     assert scene.team.keys.count == 0
 

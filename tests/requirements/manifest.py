@@ -740,6 +740,19 @@ LOG = (
         },
     ),
     Promise(
+        "A team on several machines runs each agent on the one that it belongs to; when that is lost, agents that "
+        "may move start elsewhere, and the others wait for it, or for a person who knows that they are dead.",
+        {
+            "machines/nodes/test_nodes.py": [
+                "test_an_agent_runs_on_the_node_that_it_belongs_to",
+                "test_a_lost_node_loses_who_may_move_and_keeps_who_stays",
+                "test_a_node_that_is_back_goes_on_with_who_stayed",
+                "test_a_node_that_stops_hands_over_who_may_move_and_the_others_wait_for_it",
+                "test_only_a_person_can_say_that_a_process_on_a_lost_node_is_dead",
+            ],
+        },
+    ),
+    Promise(
         "Where several processes write to one log, each command is carried out once, in one order for all, and "
         "no refusal rests on an old state.",
         {

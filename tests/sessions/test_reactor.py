@@ -446,21 +446,22 @@ def test_orders_are_a_pure_function_of_an_event_and_the_team() -> None:
         dispatcher = await a_dispatcher(store, ManualClock())
         seat = await with_program(dispatcher, "Ada")
         await want(dispatcher, seat, RunMode.CONTINUOUS)
-        starting = dispatcher.team
+        starting, life = dispatcher.team, dispatcher.life
         (session,) = starting.sessions
         (request,) = await logged(store, SessionRequested)
         spawn = Spawn(session=session, seat=seat, mode=RunMode.CONTINUOUS)
-        assert orders(request, starting) == (spawn,)
+        assert orders(request, starting, life) == (spawn,)
         await want(dispatcher, seat, RunMode.PAUSE)
         (stop,) = await logged(store, StopRequested)
-        assert orders(request, dispatcher.team) == ()
+        assert orders(request, dispatcher.team, life) == ()
         expected = Stop(session=session, seat=seat, urgency=Urgency.GRACEFUL)
-        assert orders(stop, dispatcher.team) == (expected,)
+        assert orders(stop, dispatcher.team, life) == (expected,)
         again = store.reopened()
         later = await a_dispatcher(again, ManualClock(), boot="boot-2")
         (_, started) = await logged(again, MusterStarted)
+        next_life = later.life
         reclaim = Reclaim(session=session, seat=seat, pid=None, started=None)
-        assert orders(started, later.team) == (reclaim,)
-        assert orders(stop, later.team) == orders(request, later.team) == ()
+        assert orders(started, later.team, next_life) == (reclaim,)
+        assert orders(stop, later.team, next_life) == orders(request, later.team, next_life) == ()
 
     run(story())

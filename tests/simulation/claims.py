@@ -18,6 +18,8 @@ from muster.machines.turns.table import has_news
 from muster.machines.vocabulary import Authority, Awaits, RunMode, SpeakerOrder
 from tests.simulation.explore import START, Space, explore
 
+LIFE = SessionId("boot")
+
 CHANNEL = ChannelId("c0")
 SELECTOR, ONE, TWO = SEATS = (SeatId(9), SeatId(10), SeatId(11))
 
@@ -28,9 +30,9 @@ def _started(authority: Authority, config: e.TurnConfig, seats: tuple[SeatId, ..
 
     def do(command: Command) -> None:
         nonlocal team
-        team = decide(team, command, START, actor="muster").team
+        team = decide(team, command, START, actor="muster", life=LIFE).team
 
-    do(c.StartMuster(server_session=SessionId("boot"), muster_version="explored"))
+    do(c.StartMuster(server_session=LIFE, muster_version="explored"))
     for seat in seats:
         do(c.EnrollAgent(name=f"a{seat}", authority=authority, long_lived=True))
         if authority is Authority.SELF:

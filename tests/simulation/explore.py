@@ -22,6 +22,7 @@ from muster.machines.identity.crew import is_shown
 from muster.machines.identity.places import grid_place, in_free_seat, occupant
 from muster.machines.ids import (
     GRID_SEATS,
+    HERE,
     LEAD_SEAT,
     SEATS_APART,
     ChannelId,
@@ -91,7 +92,7 @@ def explore(space: Space) -> Report:
         for command, actor in _sent(space.tries(team)):
             when = max(now, _when(team, command, now)) if type(command) in _DUE else now
             try:
-                decision = decide(team, command, when, actor=actor)
+                decision = decide(team, command, when, actor=actor, life=life_of(team))
             except Refused:
                 refusals += 1
                 continue
@@ -108,6 +109,11 @@ def explore(space: Space) -> Report:
                 assert len(seen) < _STATES_MAX, "the space does not seem to end"
                 frontier.append((decision.team, when))
     return Report(space.name, len(seen), transitions, refusals, frozenset(moves))
+
+
+def life_of(team: Team) -> SessionId:
+    """The life of the only machine, which decides every command."""
+    return team.nodes[HERE].life if team.nodes else SessionId("")
 
 
 def _sent(commands: Iterable[Command]) -> Iterator[tuple[Command, str]]:
@@ -330,7 +336,9 @@ def place_space(generations: int) -> Space:
         )
         session = team.agents[LEAD_SEAT].session
         assert session is not None
-        return decide(team, c.ReportSessionStarted(session=session), START, actor="muster").team
+        return decide(
+            team, c.ReportSessionStarted(session=session), START, actor="muster", life=life_of(team)
+        ).team
 
     def tries(team: Team) -> Iterator[Command]:
         lead = team.agents[LEAD_SEAT].session
@@ -410,7 +418,7 @@ def _one_agent_key(team: Team, agent: Agent) -> Hashable:
             session.mode,
             session.urgency,
             session.generation == run.generation,
-            session.boot == team.boot,
+            session.boot == life_of(team),
             session.seats.index(agent.seat) > 0,
         ),
     )
@@ -447,13 +455,13 @@ def approval_space() -> Space:
         )
         for seat in seats:
             wish = c.SetDesired(seat=seat, desired=RunMode.CONTINUOUS, set_by="Ann")
-            team = decide(team, wish, START, actor="muster").team
+            team = decide(team, wish, START, actor="muster", life=life_of(team)).team
             session = team.agents[seat].session
             assert session is not None
             up = c.ReportSessionStarted(session=session)
-            team = decide(team, up, START, actor="muster").team
+            team = decide(team, up, START, actor="muster", life=life_of(team)).team
             joins = c.AddMember(channel=channel, seat=seat)
-            team = decide(team, joins, START, actor="muster").team
+            team = decide(team, joins, START, actor="muster", life=life_of(team)).team
         return team
 
     def tries(team: Team) -> Iterator[Command]:
@@ -551,13 +559,13 @@ def _task_key(team: Team) -> Hashable:
 def _session_key(team: Team, name: SessionId) -> Hashable:
     session = team.sessions[name]
     held = any(each.session == name for each in team.delegation.conversations.values())
-    return (session.phase, session.urgency, session.boot == team.boot, held)
+    return (session.phase, session.urgency, session.boot == life_of(team), held)
 
 
 def _play(commands: Iterable[Command]) -> Team:
     team = Team()
     for command in commands:
-        team = decide(team, command, START, actor="muster").team
+        team = decide(team, command, START, actor="muster", life=life_of(team)).team
     return team
 
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.events import Event, Fact
-from muster.machines.ids import SessionId
+from muster.machines.ids import HERE, SessionId
 from muster.machines.kernel import team
 from muster.machines.kernel.fold import EVOLVERS
 from muster.machines.maps import put
@@ -52,7 +52,7 @@ def start_whatever_is_wanted(
         return ()
     request = e.SessionRequested(
         seat=agent.seat,
-        session=SessionId(f"{now_team.boot}-{now_team.seq + 1}"),
+        session=SessionId(f"{now_team.nodes[HERE].life}-{now_team.seq + 1}"),
         mode=agent.run.desired,
         generation=agent.run.generation,
         trigger=command.trigger,

@@ -29,7 +29,7 @@ from muster.machines.kernel.invariants import violations
 from muster.machines.kernel.team import decide
 from muster.machines.state import Status, Team
 from muster.machines.vocabulary import Authority, Outcome, RunMode, Urgency
-from muster.sessions.orders import Interrupt, Kill, Order, Reclaim, Spawn, Stop, orders
+from muster.sessions.orders import Abandon, Interrupt, Kill, Order, Reclaim, Spawn, Stop, orders
 from tests.simulation.checkers import LogChecker, forgotten_turns, granted_in_vain
 from tests.simulation.crowd import Crowd
 
@@ -119,7 +119,7 @@ class World:
         """Send a command to muster; check that a refusal changes nothing."""
         before = self.team
         try:
-            decision = decide(self.team, command, self.now, actor=actor, key=key)
+            decision = decide(self.team, command, self.now, actor=actor, life=self.life, key=key)
         except Refused as refused:
             self.counts[f"refused: {refused.code}"] += 1
             if self.team is not before:
@@ -161,8 +161,8 @@ class World:
     def boot(self) -> None:
         """Start muster on the existing log."""
         self.team = fold(self.snapshot, self.log[self.snapshot.seq :])
-        session = SessionId(f"boot{len(self.log)}")
-        self.send(c.StartMuster(server_session=session, muster_version="simulated"))
+        self.life = SessionId(f"boot{len(self.log)}")
+        self.send(c.StartMuster(server_session=self.life, muster_version="simulated"))
 
     def stop(self) -> None:
         """Drain or stop muster; one that is stopping ends and starts again."""
@@ -189,7 +189,7 @@ class World:
 
     def _react_to(self, event: Event) -> None:
         """React to an event. Sometimes muster crashes then, or the cursor is not saved."""
-        for order in orders(event, self.team):
+        for order in orders(event, self.team, self.life):
             self._obey(order)
             if self.chance.random() < 0.02:
                 self.crash()
@@ -230,6 +230,9 @@ class World:
             case Interrupt(channel=channel, seat=seat):
                 if channel is not None and self.chance.random() < 0.7:
                     self.send(c.ReportWorkStopped(channel=channel, seat=seat))
+            case Abandon():
+                if process is not None:
+                    self._fail(f"{order.session} ended in the log, but its process goes on")
             case Reclaim():
                 self.processes.pop(order.session, None)
                 self._tell_end(order.session, Outcome.LOST)

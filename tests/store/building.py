@@ -14,6 +14,7 @@ from muster.machines.events import (
     AgentEnrolled,
     AgentHosted,
     AgentMessage,
+    AgentMoved,
     AgentOutput,
     AgentPlan,
     AgentRegistered,
@@ -71,6 +72,8 @@ from muster.machines.events import (
     MusterStopping,
     NeedReopened,
     NeedSettled,
+    NodeLost,
+    NodeReturned,
     NoteEdited,
     NoteForgotten,
     NoteRemembered,
@@ -127,7 +130,7 @@ from muster.machines.events import (
     WorkSpending,
     WorkStopped,
 )
-from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId, WorkspaceId
+from muster.machines.ids import ChannelId, ConversationId, NodeId, SeatId, SessionId, WorkspaceId
 from muster.machines.state import Status
 from muster.machines.vocabulary import (
     Activity,
@@ -172,6 +175,7 @@ DESIGN = ChannelId("design")
 SESSION = SessionId("ses-1")
 ASK = ConversationId("ask-1")
 SHOP = WorkspaceId("Ada")
+BOX = NodeId("gpu-box")
 COUNT = ChangeCount(files=2, insertions=10, deletions=3)
 USED = Usage(
     cost_usd=0.0125,
@@ -226,6 +230,9 @@ EXAMPLES: tuple[Fact, ...] = (
     MusterStarted(server_session=SESSION, muster_version="0.1.0", human="Marcus"),
     MusterStopping(reason="asked", urgency=Urgency.GRACEFUL, until=NOON),
     MusterStopped(reason="asked"),
+    NodeLost(node=BOX, life=SESSION),
+    NodeReturned(node=BOX, life=SESSION),
+    AgentMoved(seat=SEAT, node=BOX, anyway=True),
     CommandRefused(
         command="complete_turn",
         code="stale_epoch",

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from muster import limits
 from muster.machines import commands as c
 from muster.machines.identity.palette import PALETTE
-from muster.machines.ids import LEAD_SEAT, SeatId, SessionId
+from muster.machines.ids import LEAD_SEAT, SeatId
 from muster.machines.state import TurnState
 from muster.machines.vocabulary import (
     Authority,
@@ -316,7 +316,7 @@ def answered() -> Scene:
 
 def at_rest(scene: Scene) -> Scene:
     """The team while no server runs."""
-    scene.team = replace(scene.team, boot=SessionId(""))
+    scene.team = replace(scene.team, nodes={})
     return scene
 
 

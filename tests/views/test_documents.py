@@ -7,8 +7,8 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from muster.machines.ids import LEAD_SEAT, SeatId, SessionId
-from muster.machines.state import Agent, RunControl, Status, Team
+from muster.machines.ids import HERE, LEAD_SEAT, SeatId, SessionId
+from muster.machines.state import Agent, Node, RunControl, Status, Team
 from muster.machines.teams.papers import document_of
 from muster.machines.vocabulary import Authority, FaceVariant
 from muster.views.agents import button_of
@@ -23,7 +23,7 @@ def team_of(*shown: Status, lead: Status | None = None) -> Team:
     agents = {SeatId(seat): somebody(SeatId(seat), each) for seat, each in enumerate(shown)}
     if lead is not None:
         agents[LEAD_SEAT] = somebody(LEAD_SEAT, lead)
-    return Team(boot=BOOT, agents=agents)
+    return Team(nodes={HERE: Node(name=HERE, life=BOOT, since=1)}, agents=agents)
 
 
 def somebody(seat: SeatId, shown: Status) -> Agent:
@@ -93,7 +93,10 @@ def test_enrolled_agents_leave_the_button_to_summon_where_a_summon_is_possible(
     shown: Status, can_summon: bool, button: Button | None
 ) -> None:
     ada = Agent(seat=SeatId(9), status=shown, confirmed_in=BOOT, authority=Authority.MUSTER)
-    team = Team(boot=BOOT, agents={SeatId(9): replace(ada, name="Ada", enrolled=True)})
+    team = Team(
+        nodes={HERE: Node(name=HERE, life=BOOT, since=1)},
+        agents={SeatId(9): replace(ada, name="Ada", enrolled=True)},
+    )
     assert button_of(team, can_summon=can_summon) is button
 
 
@@ -109,7 +112,10 @@ def test_enrolled_agents_leave_the_button_to_summon_where_a_summon_is_possible(
 )
 def test_the_button_never_offers_to_wake_an_agent_that_cannot_be_started(agent: Agent) -> None:
     born = somebody(SeatId(1), ALIVE)
-    team = Team(boot=BOOT, agents={agent.seat: agent, born.seat: born})
+    team = Team(
+        nodes={HERE: Node(name=HERE, life=BOOT, since=1)},
+        agents={agent.seat: agent, born.seat: born},
+    )
     assert button_of(team) is None
 
 

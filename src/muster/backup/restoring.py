@@ -101,7 +101,7 @@ async def _record(aside: Path, manifest: Manifest, clock: Clock) -> Team:
     store = await SqliteStore.open(aside)
     try:
         loaded = await load_from(store)
-        dispatcher = Dispatcher(store, clock, loaded.team)
+        dispatcher = Dispatcher(store, clock, loaded.team, loaded.life)
         restored = RecordRestore(backup_seq=loaded.team.seq, made_at=manifest.made_at)
         await dispatcher.send(restored, actor=MUSTER)
         return dispatcher.team

@@ -217,7 +217,7 @@ class Tasks:
         conversation, live = self._held(name, session), team.sessions.get(session)
         if conversation is None or live is None:
             return
-        if team.is_stopping_now:
+        if team.is_stopping_now(live):
             await self._finish(conversation, INTERRUPTED, failed=True)
         elif end.outcome is not Outcome.COMPLETED or live.urgency is Urgency.NOW:
             return

@@ -68,7 +68,7 @@ class OnDemandLogProvider(FolderUpdater):
         store = await self._opened()
         try:
             loaded = await load_from(store)
-            dispatcher = Dispatcher(store, self._clock, loaded.team)
+            dispatcher = Dispatcher(store, self._clock, loaded.team, loaded.life)
             session_log = SessionLog(dispatcher, store)
             await self._begin(session_log)
             try:
@@ -84,7 +84,7 @@ class OnDemandLogProvider(FolderUpdater):
 
     async def _begin(self, session_log: SessionLog) -> None:
         """Record the start of muster in a new log."""
-        if not session_log.team.boot:
+        if not session_log.team.seq:
             beginning = StartMuster(
                 server_session=SessionId(self._ids.new()),
                 muster_version=__version__,

@@ -14,15 +14,15 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
 from muster.engine.ports import Clock
 from muster.errors import Impossible, Refused, Repeated, StoreFailed
-from muster.machines.commands import Command, ReportClockJump
+from muster.machines.commands import Command, ReportClockJump, StartMuster
 from muster.machines.events import Event
-from muster.machines.ids import MUSTER
+from muster.machines.ids import HERE, MUSTER, SessionId
 from muster.machines.kernel.fold import fold
 from muster.machines.kernel.team import CommandDecision, decide, refusal
 from muster.machines.keys import seq_of_key
@@ -31,6 +31,9 @@ from muster.store.base import EventStore, Stored
 from muster.store.codec import decode
 
 log = logging.getLogger(__name__)
+
+NO_LIFE: Final = SessionId("")
+"""The server session of a log in which none has begun."""
 
 
 class Receipt(msgspec.Struct, frozen=True, gc=False):
@@ -89,8 +92,15 @@ class Begun:
 class Dispatcher:
     """Decides commands one after another and hands their events to the store."""
 
-    def __init__(self, store: EventStore, clock: Clock, team: Team) -> None:
-        """Start from `team`, the folded state of everything in the store."""
+    def __init__(
+        self, store: EventStore, clock: Clock, team: Team, life: SessionId = NO_LIFE
+    ) -> None:
+        """Start from `team`, the folded state of everything in the store.
+
+        Events name `life` as their server session, until `StartMuster` begins a new one.
+        """
+        self.life = life
+        self.node = HERE
         self._store = store
         self._clock = clock
         self._head = team
@@ -169,6 +179,8 @@ class Dispatcher:
     ) -> Begun:
         """Decide a command and queue its events for the commit of this iteration of the loop."""
         self.look_at_clock()
+        if type(command) is StartMuster:
+            self.life, self.node = command.server_session, command.node
         begun, is_shared = Begun(command, actor, cause, key), self._store.is_shared
         self._decide(begun, is_final=not is_shared)
         # No `await` between decision and append: events must be written in the order of decisions.
@@ -186,11 +198,13 @@ class Dispatcher:
         command, actor, cause = begun.command, begun.actor, begun.cause
         try:
             begun.decision = decide(
-                self._head, command, now, actor=actor, cause=cause, key=begun.key
+                self._head, command, now, actor=actor, life=self.life, cause=cause, key=begun.key
             )
         except Refused as error:
             if error.recorded:
-                begun.decision = refusal(self._head, command, error, now, actor=actor, cause=cause)
+                begun.decision = refusal(
+                    self._head, command, error, now, actor=actor, life=self.life, cause=cause
+                )
             elif is_final:
                 raise
             else:

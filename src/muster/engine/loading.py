@@ -11,6 +11,8 @@ from typing import Final, NamedTuple, Protocol
 import msgspec
 
 from muster.errors import Impossible
+from muster.machines.events import Event
+from muster.machines.ids import SessionId
 from muster.machines.kernel import snapshots
 from muster.machines.state import Team
 from muster.store.base import EventStore, Snapshot, Stored
@@ -39,6 +41,9 @@ class Loaded(NamedTuple):
     last_at: datetime | None = None
     """The time of the last event."""
 
+    life: SessionId = SessionId("")
+    """The server session of the last event."""
+
 
 def load(reader: Reader) -> Team:
     """The team of the log."""
@@ -60,7 +65,10 @@ async def load_from(store: EventStore) -> Loaded:
         page = await store.read(after=team.seq, limit=PAGE_EVENTS, before=end + 1)
         team = advance(team, page)
     last = await store.read(after=team.seq - 1, limit=1) if team.seq else ()
-    return Loaded(team, snapshot_seq, _time_of(last[0]) if last else None)
+    if not last:
+        return Loaded(team, snapshot_seq)
+    event = _decoded(last[0])
+    return Loaded(team, snapshot_seq, event.ts, event.session_id)
 
 
 async def _snapshot(store: EventStore, end: int) -> Snapshot | None:
@@ -69,10 +77,10 @@ async def _snapshot(store: EventStore, end: int) -> Snapshot | None:
     return None if snapshot is None or snapshot.seq > end else snapshot
 
 
-def _time_of(stored: Stored) -> datetime:
+def _decoded(stored: Stored) -> Event:
     from muster.store.codec import decode  # late, as in `advance`
 
-    return decode(stored.data).ts
+    return decode(stored.data)
 
 
 def begin(snapshot: Snapshot | None) -> Team:

@@ -129,14 +129,14 @@ class Presence:
 
     def _confirm(self, seat: SeatId) -> None:
         """Confirm an agent at its first heartbeat after a restart of muster."""
-        team = self._dispatcher.team
-        if team.agents[seat].confirmed_in != team.boot:
+        if self._dispatcher.team.agents[seat].confirmed_in != self._dispatcher.life:
             self._unconfirmed.add(seat)
             self._wake.set()
 
     def _confirmations(self) -> list[Command]:
         seats, self._unconfirmed = self._unconfirmed, set()
-        return [ConnectAgent(seat=seat) for seat in sorted(seats)]
+        life = self._dispatcher.life
+        return [ConnectAgent(seat=seat, life=life) for seat in sorted(seats)]
 
     def _take_silent(self) -> list[Command]:
         """Take agents whose heartbeat timed out; put the others back into the heap."""

@@ -16,7 +16,8 @@ from muster.engine.snapshots import Snapshots
 from muster.errors import MusterError
 from muster.machines.commands import Command, EndMuster, StopMuster
 from muster.machines.ids import MUSTER
-from muster.machines.state import Team
+from muster.machines.state import Shutdown, Team
+from muster.machines.vocabulary import Urgency
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +34,10 @@ class OrderlyStop:
 
     async def request(self, reason: str, *, drain_seconds: float) -> None:
         """Drain, or stop now. If the log cannot be written, muster stops now without a record."""
-        command = StopMuster(reason=reason, drain_seconds=drain_seconds)
+        here = self._dispatcher
+        command = StopMuster(
+            reason=reason, drain_seconds=drain_seconds, node=here.node, life=here.life
+        )
         try:
             await self._dispatcher.send(command, actor=MUSTER)
         except MusterError as error:
@@ -48,8 +52,18 @@ class OrderlyStop:
         self._look(commit.team)
 
     def _look(self, team: Team) -> None:
-        if team.is_stopping_now or (team.shutdown is not None and not team.sessions):
+        shutdown, life = _shutdown(self._dispatcher, team), self._dispatcher.life
+        if shutdown is None:
+            return
+        is_idle = not any(session.boot == life for session in team.sessions.values())
+        if shutdown.urgency is Urgency.NOW or is_idle:
             self._over.set()
+
+
+def _shutdown(dispatcher: Dispatcher, team: Team) -> Shutdown | None:
+    """The shutdown of this machine; one that is no longer in the team has stopped."""
+    node = team.nodes.get(dispatcher.node)
+    return team.stopped if node is None or node.life != dispatcher.life else node.shutdown
 
 
 class Closing(Protocol):
@@ -73,12 +87,14 @@ async def end_team(
     Processes are ended even if the log cannot be written; `muster_stopped` is the last event.
     """
     try:
-        await _try_to_record(dispatcher, StopMuster(reason="stopped"))
+        node, life = dispatcher.node, dispatcher.life
+        await _try_to_record(dispatcher, StopMuster(reason="stopped", node=node, life=life))
         await sessions.close()
         for each in files:
             await each.close()
-        shutdown = dispatcher.team.shutdown
-        await _try_to_record(dispatcher, EndMuster(reason=shutdown.reason if shutdown else ""))
+        shutdown = _shutdown(dispatcher, dispatcher.team)
+        reason = shutdown.reason if shutdown else ""
+        await _try_to_record(dispatcher, EndMuster(reason=reason, node=node, life=life))
         await reactor.save()
         await snapshots.take()
     except MusterError as error:

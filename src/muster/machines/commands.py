@@ -10,7 +10,15 @@ from datetime import datetime
 import msgspec
 
 from muster.machines.documents import AgentDocument, HandedOver, MessageCopy, WakeText
-from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId, WorkspaceId
+from muster.machines.ids import (
+    HERE,
+    ChannelId,
+    ConversationId,
+    NodeId,
+    SeatId,
+    SessionId,
+    WorkspaceId,
+)
 from muster.machines.policies import RunPolicy
 from muster.machines.state import TurnState
 from muster.machines.vocabulary import (
@@ -63,6 +71,11 @@ class StartMuster(Command, frozen=True, kw_only=True):
     """Seats that are paused before any session starts: their state files say pause, or cannot be
     used, for the reason given."""
 
+    node: NodeId = HERE
+    labels: tuple[str, ...] = ()
+    room: int | None = None
+    """The number of sessions that the node has room for; None without a limit."""
+
 
 class RecordSettings(Command, frozen=True, kw_only=True):
     """Put on record that changed settings are in force: which, and what waits for a restart."""
@@ -91,16 +104,48 @@ class StopMuster(Command, frozen=True, kw_only=True):
 
     reason: str
     drain_seconds: float = 0.0
+    node: NodeId = HERE
+    life: SessionId | None = None
+    """The life that is to end; without it, the present one of the node."""
 
 
 class CheckShutdown(Command, frozen=True, kw_only=True):
     """Check whether the drain is over; then the sessions that still run are stopped now."""
+
+    node: NodeId = HERE
 
 
 class EndMuster(Command, frozen=True, kw_only=True):
     """Record the end of a shutdown in order: nothing runs any more."""
 
     reason: str
+    node: NodeId = HERE
+    life: SessionId | None = None
+    """The life that has ended; without it, the present one of the node."""
+
+
+class LoseNode(Command, frozen=True, kw_only=True):
+    """Give up a node whose lease is over. Its sessions that may move are lost, and start again on
+    other nodes."""
+
+    node: NodeId
+    life: SessionId
+
+
+class ReturnNode(Command, frozen=True, kw_only=True):
+    """A node that was given up goes on in the same life."""
+
+    node: NodeId
+    life: SessionId
+
+
+class MoveAgent(Command, frozen=True, kw_only=True):
+    """Let an agent belong to another node. Its session ends in order, and the next starts there."""
+
+    seat: SeatId
+    node: NodeId
+    anyway: bool = False
+    """Whether its session on a node that is away counts as ended: its process must be dead."""
 
 
 class ReportClockJump(Command, frozen=True, kw_only=True):
@@ -174,6 +219,9 @@ class ConfigureAgent(Command, frozen=True, kw_only=True):
     formerly: tuple[str, ...] | None = None
     """The former names that its table notes; none if that is not known."""
 
+    node: NodeId | None = None
+    """The node whose settings name the agent; None where the team has one machine."""
+
 
 class RegisterAgent(Command, frozen=True, kw_only=True):
     """Register the name and the soul that an agent chose. `session` is the reporting session."""
@@ -204,6 +252,8 @@ class ConnectAgent(Command, frozen=True, kw_only=True):
     """An agent that runs on its own has connected."""
 
     seat: SeatId
+    life: SessionId | None = None
+    """The life of muster that heard it; without it, any."""
 
 
 class DisconnectAgent(Command, frozen=True, kw_only=True):

@@ -12,7 +12,16 @@ from typing import ClassVar, Literal
 import msgspec
 
 from muster.machines.documents import AgentDocument, HandedOver, MessageCopy, WakeCheck
-from muster.machines.ids import MUSTER, ChannelId, ConversationId, SeatId, SessionId, WorkspaceId
+from muster.machines.ids import (
+    HERE,
+    MUSTER,
+    ChannelId,
+    ConversationId,
+    NodeId,
+    SeatId,
+    SessionId,
+    WorkspaceId,
+)
 from muster.machines.policies import RunPolicy
 from muster.machines.vocabulary import (
     NO_LIMIT,
@@ -117,6 +126,12 @@ class MusterStarted(Fact, frozen=True, kw_only=True):
     server_session: SessionId
     muster_version: str
     human: str
+    node: NodeId = HERE
+    """The machine on which it started."""
+
+    labels: tuple[str, ...] = ()
+    room: int | None = None
+    """The number of sessions that the machine has room for; absent without a limit."""
 
 
 class MusterStopping(Fact, frozen=True, kw_only=True):
@@ -129,12 +144,40 @@ class MusterStopping(Fact, frozen=True, kw_only=True):
     reason: str
     urgency: Urgency
     until: datetime | None = None
+    node: NodeId = HERE
 
 
 class MusterStopped(Fact, frozen=True, kw_only=True):
     """muster has stopped in order. It is the last event of its server session."""
 
     reason: str
+    node: NodeId = HERE
+
+
+class NodeLost(Fact, frozen=True, kw_only=True):
+    """A node did not renew its lease. Its sessions that may move have ended as lost; the others may
+    still run, and nobody else may start them.
+    """
+
+    node: NodeId
+    life: SessionId
+
+
+class NodeReturned(Fact, frozen=True, kw_only=True):
+    """A node that was given up is back in the same life."""
+
+    node: NodeId
+    life: SessionId
+
+
+class AgentMoved(Fact, frozen=True, kw_only=True):
+    """An agent belongs to another node. `anyway`: its session on a node that was away counted as
+    ended, because a person said that its process is dead.
+    """
+
+    seat: SeatId
+    node: NodeId
+    anyway: bool = False
 
 
 class ClockJumped(Fact, frozen=True, kw_only=True):
@@ -234,6 +277,9 @@ class AgentConfigured(Fact, frozen=True, kw_only=True):
     policy: RunPolicy = RunPolicy()
     formerly: tuple[str, ...] | None = None
     """The former names that its table notes; none if that is not known."""
+
+    node: NodeId | None = None
+    """The node that the agent belongs to, where the team has several machines."""
 
 
 class AgentRegistered(Fact, frozen=True, kw_only=True):
@@ -503,6 +549,9 @@ class SessionRequested(Fact, frozen=True, kw_only=True):
     until: datetime | None = None
     """The deadline of the task."""
 
+    node: NodeId = HERE
+    """The machine that runs it."""
+
 
 class SessionStart(Fact, frozen=True, kw_only=True):
     """A session's process started."""
@@ -686,13 +735,13 @@ class SilenceNoticed(Fact, frozen=True, kw_only=True):
 
 
 class StartDeferred(Fact, frozen=True, kw_only=True):
-    """A retry was due, but the agents that this one starts after do not all run. It starts when
-    they do.
+    """A retry was due, but the agents that this one starts after do not all run, or no machine may
+    run it now. It starts when they do, or when one may.
     """
 
     seat: SeatId
-    names: tuple[str, ...]
-    """The agents that it waits for."""
+    names: tuple[str, ...] = ()
+    """The agents that it waits for; none where it waits for a machine."""
 
 
 class StateFileReported(Fact, frozen=True, kw_only=True):

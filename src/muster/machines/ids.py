@@ -12,6 +12,12 @@ ConversationId = NewType("ConversationId", str)
 SessionId = NewType("SessionId", str)
 """One process from start to exit; for muster itself the `serverSessionId`, from boot to stop."""
 
+NodeId = NewType("NodeId", str)
+"""The name of a machine on which sessions run."""
+
+HERE: Final = NodeId("here")
+"""The name of the only machine of a team whose log is in its home."""
+
 WorkspaceId = NewType("WorkspaceId", str)
 """The name of a worktree of muster: its folder in the home, and its branch behind `muster/`."""
 

@@ -52,6 +52,12 @@ class RunPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
     runs_for: RunsFor = RunsFor.LOOP
     """What starts a session of a program that ends by itself."""
 
+    moves: bool = False
+    """Whether it may be started on another machine while its own is away."""
+
+    needs: tuple[str, ...] = ()
+    """Labels that a machine must have to run it."""
+
     @property
     def has_schedule(self) -> bool:
         """Whether sessions start at times instead of one after another."""

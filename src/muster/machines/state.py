@@ -13,9 +13,11 @@ from muster.errors import NotFound
 from muster.machines.documents import HandedOver, WakeCheck
 from muster.machines.ids import (
     FIRST_ENROLLED_SEAT,
+    HERE,
     LEAD_SEAT,
     ChannelId,
     ConversationId,
+    NodeId,
     SeatId,
     SessionId,
     WorkspaceId,
@@ -370,6 +372,9 @@ class Agent(Record, frozen=True, kw_only=True):
     """Whether it took its seat under a known name, and was neither summoned nor born."""
 
     disabled: bool = False
+    node: NodeId | None = None
+    """The machine that it belongs to; None if it may be started on any."""
+
     confirmed_in: SessionId | None = None
     """The server session in which its authority last confirmed it."""
 
@@ -526,8 +531,11 @@ class Session(Record, frozen=True, kw_only=True):
     phase: Phase
     mode: RunMode
     generation: int
+    node: NodeId = HERE
+    """The machine that runs it."""
+
     boot: SessionId
-    """The server session in which it was requested."""
+    """The life of that machine in which it was requested."""
 
     since: datetime
     """The time at which its process started; until then, at which it was requested."""
@@ -886,6 +894,9 @@ class Conversation(Record, frozen=True, kw_only=True):
     selection: Selection | None = None
     """The choice that a selector is asked for; None once it is made."""
 
+    life: SessionId = SessionId("")
+    """The server session in which it was opened, where muster leads it."""
+
     def is_worked_on_by(self, agent: str) -> bool:
         """Whether an agent works on it, alone or beside others."""
         return agent == self.state or agent in self.beside
@@ -973,6 +984,34 @@ class Shutdown(Record, frozen=True, kw_only=True):
     """The end of the drain; sessions that still run are stopped then."""
 
 
+class Node(Record, frozen=True, kw_only=True):
+    """A machine that runs sessions of the team, from its start until it stops in order."""
+
+    name: NodeId
+    life: SessionId
+    """The server session of its present life."""
+
+    since: int
+    """The seq at which this life began."""
+
+    labels: tuple[str, ...] = ()
+    """The labels of its settings, which agents may need."""
+
+    room: int | None = None
+    """The number of sessions that it has room for; None without a limit."""
+
+    away: datetime | None = None
+    """The time at which it was given up as lost, until it returns."""
+
+    shutdown: Shutdown | None = None
+    """Set while it is shutting down."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether sessions may start on it."""
+        return self.away is None and self.shutdown is None
+
+
 class SettledNeed(Record, frozen=True, kw_only=True):
     """Something that needed a person, and was put aside by one."""
 
@@ -1033,11 +1072,11 @@ class Team(Record, frozen=True, kw_only=True):
     """The current state of a team."""
 
     seq: int = 0
-    boot: SessionId = SessionId("")
-    """The id of this server session."""
+    nodes: Mapping[NodeId, Node] = {}
+    """The machines that came and have not left in order."""
 
-    shutdown: Shutdown | None = None
-    """Set while muster is shutting down, and until it starts again."""
+    stopped: Shutdown | None = None
+    """The shutdown of the node that left last, until a node starts."""
 
     human: str = "human"
     agents: Mapping[SeatId, Agent] = {}
@@ -1090,9 +1129,38 @@ class Team(Record, frozen=True, kw_only=True):
     """The worktrees of agents and conversations, with those that were closed last."""
 
     @property
-    def is_stopping_now(self) -> bool:
-        """Whether muster is shutting down and no longer lets sessions finish."""
-        return self.shutdown is not None and self.shutdown.urgency is Urgency.NOW
+    def is_running(self) -> bool:
+        """Whether muster runs on at least one node that is not given up."""
+        return any(node.away is None for node in self.nodes.values())
+
+    @property
+    def shutdown(self) -> Shutdown | None:
+        """Set while every node that is here is shutting down, and until one starts again."""
+        stopping = self.stopped
+        for node in self.nodes.values():
+            if node.is_open:
+                return None
+            stopping = node.shutdown or stopping
+        return stopping
+
+    def is_here(self, life: SessionId | None) -> bool:
+        """Whether a node is in this life now, and not given up as lost."""
+        return any(node.life == life and node.away is None for node in self.nodes.values())
+
+    def node_of(self, session: Session) -> Node | None:
+        """The node that runs a session, if it is still in the life that was asked to."""
+        node = self.nodes.get(session.node)
+        return node if node is not None and node.life == session.boot else None
+
+    def is_stopping_now(self, session: Session) -> bool:
+        """Whether the node of a session is shutting down and no longer lets sessions finish."""
+        shutdown = self.shutdown_of(session)
+        return shutdown is not None and shutdown.urgency is Urgency.NOW
+
+    def shutdown_of(self, session: Session) -> Shutdown | None:
+        """The shutdown of the node that runs a session, if it is under way."""
+        node = self.node_of(session)
+        return None if node is None else node.shutdown
 
     @property
     def lead(self) -> Agent | None:
@@ -1144,8 +1212,8 @@ class Team(Record, frozen=True, kw_only=True):
         return len(self.busy_in(agent)) < agent.max_turns
 
     def shown_status(self, agent: Agent) -> Status:
-        """The status to show: `unknown` for an agent not confirmed since muster started."""
-        if agent.status is Status.ALIVE and agent.confirmed_in != self.boot:
+        """The status to show: `unknown` while the life that confirmed an agent is not here."""
+        if agent.status is Status.ALIVE and not self.is_here(agent.confirmed_in):
             return Status.UNKNOWN
         return agent.status
 

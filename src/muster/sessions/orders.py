@@ -1,7 +1,9 @@
 """The orders that an event gives for processes. Pure: `reactor.py` carries them out.
 
-Only a session that this muster process requested is started, stopped or interrupted. At boot, every
-session of an earlier muster process is reclaimed, whether or not its program was ever started.
+Only a session that is placed on this machine in this life of muster is started, stopped or
+interrupted. At boot, every session of an earlier life on this machine is reclaimed, whether or not
+its program was ever started. A session that the log has ended without a report of this machine,
+because the machine was given up as lost, is killed.
 """
 
 from collections.abc import Sequence
@@ -13,12 +15,13 @@ from muster.machines.events import (
     InterruptRequested,
     KillRequested,
     MusterStarted,
+    SessionEnd,
     SessionRequested,
     SilenceNoticed,
     StopRequested,
     WorkInterrupted,
 )
-from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
+from muster.machines.ids import ChannelId, ConversationId, NodeId, SeatId, SessionId
 from muster.machines.state import Phase, Session, Team
 from muster.machines.vocabulary import OnSilence, RunMode, Urgency
 
@@ -26,6 +29,7 @@ TYPES = frozenset(
     str(fact.__struct_config__.tag)
     for fact in (
         MusterStarted,
+        SessionEnd,
         SessionRequested,
         StopRequested,
         InterruptRequested,
@@ -68,6 +72,10 @@ class Kill(Order, frozen=True, kw_only=True):
     """Kill the session's processes."""
 
 
+class Abandon(Order, frozen=True, kw_only=True):
+    """Kill the processes of a session that has ended in the log, if there are any."""
+
+
 class Reclaim(Order, frozen=True, kw_only=True):
     """Kill leftover processes of the session, and report it as lost."""
 
@@ -76,44 +84,48 @@ class Reclaim(Order, frozen=True, kw_only=True):
     task: ConversationId | None = None
 
 
-def orders(event: Event, team: Team) -> Sequence[Order]:
-    """The orders of this event, given the current state of the team."""
+def orders(event: Event, team: Team, life: SessionId) -> Sequence[Order]:
+    """The orders of this event for a life of muster, given the current state of the team."""
     match event.fact:
-        case MusterStarted():
-            return _reclaims(team)
+        case MusterStarted(server_session=started, node=node):
+            return _reclaims(team, node, life) if started == life else ()
+        case SessionEnd(session=session, seats=seats):
+            is_ours = session.startswith(f"{life}-")
+            return (Abandon(session=session, seat=seats[0]),) if is_ours else ()
         case SessionRequested(session=session, seat=seat, mode=mode, task=task):
-            live = _live(team, session)
+            live = _live(team, session, life)
             starting = live is not None and live.phase is Phase.STARTING
             return (Spawn(session=session, seat=seat, mode=mode, task=task),) if starting else ()
         case StopRequested(session=session, seat=seat, urgency=urgency):
             stop = Stop(session=session, seat=seat, urgency=urgency)
-            return (stop,) if _live(team, session) else ()
+            return (stop,) if _live(team, session, life) else ()
         case (
             InterruptRequested(session=session, seat=seat, channel=channel)
             | WorkInterrupted(session=session, seat=seat, channel=channel)
         ) if channel is not None:
             interrupt = Interrupt(session=session, seat=seat, channel=channel)
-            return (interrupt,) if _live(team, session) else ()
+            return (interrupt,) if _live(team, session, life) else ()
         case (
             SilenceNoticed(session=session, seat=seat, action=OnSilence.INTERRUPT)
             | WorkInterrupted(session=session, seat=seat, channel=None)
         ):
             interrupt = Interrupt(session=session, seat=seat, channel=None)
-            return (interrupt,) if _live(team, session) else ()
+            return (interrupt,) if _live(team, session, life) else ()
         case KillRequested(session=session, seat=seat):
-            return (Kill(session=session, seat=seat),) if _live(team, session) else ()
+            return (Kill(session=session, seat=seat),) if _live(team, session, life) else ()
         case _:
             return ()
 
 
-def _live(team: Team, session: SessionId) -> Session | None:
-    """The session, if it has not ended and this muster process requested it."""
+def _live(team: Team, session: SessionId, life: SessionId) -> Session | None:
+    """The session, if it has not ended and is placed in this life."""
     found = team.sessions.get(session)
-    return found if found is not None and found.boot == team.boot else None
+    return found if found is not None and found.boot == life else None
 
 
-def _reclaims(team: Team) -> Sequence[Reclaim]:
-    left = (session for session in team.sessions.values() if session.boot != team.boot)
+def _reclaims(team: Team, node: NodeId, life: SessionId) -> Sequence[Reclaim]:
+    here = (session for session in team.sessions.values() if session.node == node)
+    left = (session for session in here if session.boot != life)
     return tuple(
         Reclaim(
             session=each.id,

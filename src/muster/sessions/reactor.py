@@ -18,8 +18,7 @@ from muster.engine.dispatcher import Dispatcher
 from muster.engine.partials import Partials
 from muster.engine.ports import Exit, Launch, Leftover
 from muster.engine.programs import ProgramInForce
-from muster.engine.retrying import retry_pause
-from muster.errors import Broken, Closed, Invalid, Refused, StoreFailed, Unavailable
+from muster.errors import Invalid
 from muster.limits import KILL_SECONDS
 from muster.machines.commands import (
     Command,
@@ -28,7 +27,7 @@ from muster.machines.commands import (
     ReportWorkStopped,
 )
 from muster.machines.events import Event
-from muster.machines.ids import LEAD_SEAT, MUSTER, ChannelId, ConversationId, SeatId, SessionId
+from muster.machines.ids import LEAD_SEAT, ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.run_control.live import sessions_of
 from muster.machines.state import Agent, Phase, Team
 from muster.machines.turns.speech import framed_soul
@@ -39,6 +38,7 @@ from muster.sessions.environment import SessionEnvironment, worktree_variables
 from muster.sessions.intake import Intake
 from muster.sessions.orders import (
     TYPES,
+    Abandon,
     Interrupt,
     Kill,
     Order,
@@ -49,6 +49,7 @@ from muster.sessions.orders import (
 )
 from muster.sessions.prompt import NOTHING_TO_TELL, Prompter
 from muster.sessions.prompt_state import PromptState
+from muster.sessions.reports import Reports
 from muster.sessions.running import NEVER_STARTED, RunningSession
 from muster.sessions.unlogged_stops import UnloggedStops
 
@@ -107,6 +108,7 @@ class Sessions:
         self._partials = partials
         self._leftovers = reclaim
         self._approvals = Approvals(dispatcher)
+        self._reports = Reports(dispatcher, clock)
         self._dispatcher = dispatcher
         self._runtimes = runtimes
         self._clock = clock
@@ -119,13 +121,18 @@ class Sessions:
 
     async def react(self, event: Event, team: Team) -> None:
         """Carry out the orders of an event, each in a task of its own."""
-        for order in orders(event, team):
+        for order in orders(event, team, self._dispatcher.life):
             match order:
                 case Spawn() | Reclaim():
                     self._begin(order, event.seq)
+                case Abandon() if not self._runs(order.session):
+                    pass
                 case _:
                     running = self._running.get(order.session)
                     self._tasks.create_task(self._control(running, order, event.seq))
+
+    def _runs(self, session: SessionId) -> bool:
+        return session in self._running and not self._running[session].is_over
 
     async def close(self) -> None:
         """Stop every session now; return when their ends are reported, or after a timeout."""
@@ -190,6 +197,7 @@ class Sessions:
             end = await self._run(running, order, cause)
         else:
             end = await self._reclaim(order)
+        running.is_over = True
         running.settle()
         if end is not None:
             await self._report_end(order, end, cause)
@@ -218,7 +226,7 @@ class Sessions:
                 interruptible=session.interruptible,
             )
             async with told.recording:
-                is_known = await self._report(up, cause)
+                is_known = await self._reports.send(up, cause)
                 if is_known:
                     await self._told_at_start(order, setup.runtime, told)
                     await self._prompter.hand_over(setup.deliveries)
@@ -384,12 +392,12 @@ class Sessions:
         match order:
             case Stop(urgency=urgency):
                 await session.stop(urgency)
-            case Kill():
+            case Kill() | Abandon():
                 await session.kill()
             case Interrupt(channel=channel, seat=seat):
                 await self._interrupt(session, seat, channel)
                 if channel is not None:
-                    await self._report(ReportWorkStopped(channel=channel, seat=seat), cause)
+                    await self._reports.send(ReportWorkStopped(channel=channel, seat=seat), cause)
             case _:
                 raise TypeError(order)
 
@@ -415,27 +423,7 @@ class Sessions:
             reason=end.reason,
             retry_after_s=end.retry_after_s,
         )
-        await self._report(ended, cause)
-
-    async def _report(self, command: Command, cause: int) -> bool:
-        """Send a report, with retries while the store is unavailable; tell if it was accepted."""
-        failures = 0
-        while True:
-            try:
-                await self._dispatcher.send(command, actor=MUSTER, cause=cause)
-            except (Refused, Closed) as error:
-                log.info("%s", error, extra={"action": "report_refused", "cause": cause})
-                return False
-            except Broken as error:
-                log.error("%s", error, exc_info=error, extra={"action": "report_failed"})
-                return False
-            except Unavailable as error:
-                failures += 1
-                if not isinstance(error, StoreFailed):  # that one the dispatcher has told
-                    log.warning("%s", error, extra={"action": "report_failed", "cause": cause})
-                await self._clock.sleep(retry_pause(error, failures))
-            else:
-                return True
+        await self._reports.send(ended, cause)
 
 
 def _log_failure(order: Order, error: Exception) -> None:

@@ -19,6 +19,9 @@ class RunningSession:
         self.session: ports.SessionHandle | None = None
         self.task: asyncio.Task[None] | None = None
         self.runtime: ports.Runtime | None = None
+        self.is_over = False
+        """Whether its program has ended; the end may not be reported yet."""
+
         self.settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when the program has started or has failed to start."""
 

@@ -86,7 +86,7 @@ def view_agents(
 
 def _at_rest(team: Team) -> Team:
     """The team while no server runs: no status has been confirmed since a start."""
-    return msgspec.structs.replace(team, boot=SessionId(""))
+    return msgspec.structs.replace(team, nodes={})
 
 
 def _in_order(team: Team, *, retired: bool = False) -> Iterator[Agent]:

@@ -177,7 +177,7 @@ def _order(lane: LaneId) -> tuple[bool, int, int, str]:
 
 def _touched(before: Team, after: Team, seat: SeatId | None) -> Iterable[Agent]:
     """The seats whose states the event may have changed."""
-    if after.boot != before.boot:
+    if after.nodes is not before.nodes:
         return after.agents.values()  # agents that were alive are unknown now
     if after.agents is before.agents and after.channels is before.channels:
         return ()

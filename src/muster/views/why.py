@@ -150,7 +150,7 @@ def _last_warning(team: Team, agent: Agent) -> Reading[list[Explanation]]:
     where = LogFilter(types=WARNINGS, seat=agent.seat)
     for stored in (yield LogRead(0, 1, where, backwards=True)):
         event = decode(stored.data)
-        if isinstance(event.fact, WarningLogged) and event.session_id == team.boot:
+        if isinstance(event.fact, WarningLogged) and team.is_here(event.session_id):
             title = f"last warning: {event.fact.text}"
             return [Explanation(f"{agent.id}, ", title, (yield from _chain(event)))]
     return []

@@ -15,7 +15,7 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.commands import Command
 from muster.machines.events import Event
-from muster.machines.ids import ConversationId
+from muster.machines.ids import ConversationId, SessionId
 from muster.machines.kernel.team import decide
 from muster.machines.state import Team
 from muster.machines.vocabulary import DelegationMode, FileChange, Remark, StatePermissions
@@ -64,7 +64,8 @@ def log(*commands: Command) -> list[Event]:
     """The events of these commands, one second apart."""
     team, events = Team(), list[Event]()
     for second, command in enumerate(commands):
-        decision = decide(team, command, NOON + timedelta(seconds=second), actor="muster")
+        at = NOON + timedelta(seconds=second)
+        decision = decide(team, command, at, actor="muster", life=SessionId("boot"))
         team = decision.team
         events += decision.events
     return events

@@ -117,7 +117,7 @@ def test_only_people_choose_and_only_agents_of_the_session_are_chosen() -> None:
     ada = agent_actor("ada")
     for command in (c.RememberChoice(text="tune it", to="ada"), c.ForgetChoice()):
         with pytest.raises(Forbidden):
-            decide(scene.team, command, scene.now, actor=ada)
+            decide(scene.team, command, scene.now, actor=ada, life=scene.life)
 
 
 # ── bounds ────────────────────────────────────────────────────────────────────────────────────────
@@ -145,12 +145,12 @@ def test_an_agent_asks_in_its_own_name_and_deeper_than_what_it_works_on() -> Non
         msgspec.structs.replace(asked, keeper="a program"),
     ):
         with pytest.raises(Forbidden, match="'ada' may not"):
-            decide(scene.team, wrong, scene.now, actor=ada)
+            decide(scene.team, wrong, scene.now, actor=ada, life=scene.life)
     again = msgspec.structs.replace(asked, speaker_name="bob")
     with pytest.raises(Forbidden, match=r"'bob' may not ask at depth 1\. Your requests begin at 2"):
-        decide(scene.team, again, scene.now, actor=agent_actor("bob"))
+        decide(scene.team, again, scene.now, actor=agent_actor("bob"), life=scene.life)
     with pytest.raises(Invalid, match="may have letters"):
-        decide(scene.team, asked, scene.now, actor=agent_actor("ada\nMarcus"))
+        decide(scene.team, asked, scene.now, actor=agent_actor("ada\nMarcus"), life=scene.life)
 
 
 def test_a_full_dialogue_is_cut_where_it_says_so_and_keeps_reports_and_answers() -> None:

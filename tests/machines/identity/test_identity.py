@@ -104,7 +104,7 @@ def test_a_registration_creates_the_soul_and_the_name() -> None:
     scene = seated(ALIVE)
     agent = at(scene)
     assert (agent.name, agent.soul, agent.color_name) == ("Lyra", "soul", "Violet Heaven")
-    assert agent.last_session_id == scene.team.boot  # as its messages say: serverSessionId
+    assert agent.last_session_id == scene.life  # as its messages say: serverSessionId
     assert agent.hatch_until is None
     assert scene.own_state("Lyra") is TurnState.IDLE
 
@@ -243,7 +243,7 @@ def test_a_status_report_in_every_state(before: Status, listed: bool, after: Sta
     if after is ALIVE:
         assert agent is not None
         assert agent.last_alive_at == scene.now
-        assert agent.last_session_id == scene.team.boot
+        assert agent.last_session_id == scene.life
 
 
 @pytest.mark.parametrize("before", [HATCHING, EXPIRED, SLEEPING, ALIVE])

@@ -11,13 +11,15 @@ from muster.machines.state import Team
 from muster.machines.vocabulary import Authority
 from tests.simulation.explore import START
 
+LIFE = SessionId("boot")
+
 SMALL, LARGE = 200, 800
 
 
 def _founding(agents: int) -> list[Command]:
     """Agents in channels of ten that are up; one starts after another."""
     commands: list[Command] = [
-        c.StartMuster(server_session=SessionId("boot"), muster_version="grown"),
+        c.StartMuster(server_session=LIFE, muster_version="grown"),
         c.EnrollAgent(name="follower", authority=Authority.MUSTER),
         c.ConfigureAgent(
             seat=SeatId(9), authority=Authority.MUSTER, policy=RunPolicy(after=("a10",))
@@ -44,7 +46,7 @@ def _calls(agents: int) -> float:
     profile = Profile()
     for command in _founding(agents):
         profile.enable()
-        team = decide(team, command, START, actor="muster").team
+        team = decide(team, command, START, actor="muster", life=LIFE).team
         profile.disable()
     return sum(entry.callcount for entry in profile.getstats()) / agents
 

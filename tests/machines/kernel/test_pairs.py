@@ -17,6 +17,7 @@ from muster.machines.ids import (
     LEAD_SEAT,
     ChannelId,
     ConversationId,
+    NodeId,
     SeatId,
     SessionId,
     WorkspaceId,
@@ -27,7 +28,7 @@ from muster.machines.kernel.invariants import violations
 from muster.machines.kernel.snapshots import decode, encode
 from muster.machines.kernel.team import DECIDERS, decide
 from muster.machines.policies import RunPolicy
-from muster.machines.state import Status, Team, TurnState
+from muster.machines.state import Node, Status, Team, TurnState
 from muster.machines.vocabulary import (
     Activity,
     Authority,
@@ -50,6 +51,7 @@ from muster.machines.vocabulary import (
     WorkspaceStep,
 )
 from tests.machines.identity import test_identity
+from tests.machines.nodes import test_nodes
 from tests.machines.scene import REVIEWS, Scene
 from tests.machines.teams.papers import LATER, paper, said
 from tests.machines.turns import test_turns
@@ -155,6 +157,15 @@ def _delegation(mode: DelegationMode, *, working: bool) -> Callable[[], Scene]:
     return make
 
 
+def _nodes(step: str) -> Callable[[], Scene]:
+    """An agent that stays and one that moves, with a second machine; perhaps one of them is away"""
+
+    def make() -> Scene:
+        return test_nodes.two_machines(lost=step == "lost")
+
+    return make
+
+
 STATES: dict[str, Callable[[], Scene]] = {
     "empty": Scene,
     **{f"identity {s}": _identity(s) for s in Status if s is not Status.UNKNOWN},
@@ -169,6 +180,7 @@ STATES: dict[str, Callable[[], Scene]] = {
     "turns draining": _drain,
     "muster draining": _shutdown(60),
     "muster stopping": _shutdown(0),
+    **{f"nodes {step}": _nodes(step) for step in ("two", "lost")},
     **{
         f"delegation {mode} {'working' if working else 'home'}": _delegation(mode, working=working)
         for mode in DelegationMode
@@ -191,6 +203,7 @@ def tries(team: Team) -> Iterator[Command]:
     yield c.StopMuster(reason="test", drain_seconds=60)
     yield c.CheckShutdown()
     yield c.EndMuster(reason="test")
+    yield from _node_tries(team)
     yield c.LogWarning(text="careful")
     yield c.RecordSettings(changes=("agents.ada added",))
     yield c.RejectSettings(line=3, what="there is no setting agents.ada.comand", remedy="Fix it.")
@@ -379,6 +392,15 @@ def _of(conversation: ConversationId) -> Iterator[Command]:
     yield c.CancelConversation(conversation=conversation)
 
 
+def _node_tries(team: Team) -> Iterator[Command]:
+    for node in (*team.nodes.values(), Node(name=NodeId("box"), life=SessionId("b"), since=1)):
+        yield c.LoseNode(node=node.name, life=node.life)
+        yield c.ReturnNode(node=node.name, life=node.life)
+        for seat in (*team.agents, SeatId(77)):
+            yield c.MoveAgent(seat=seat, node=node.name)
+            yield c.MoveAgent(seat=seat, node=node.name, anyway=True)
+
+
 COUPLED = {c.Arrive, c.Depart, c.Awaken, c.Doze, c.StopSession, c.WithdrawApprovals}
 """Commands that only couplings send, for existing agents."""
 
@@ -391,7 +413,9 @@ def test_every_command_moves_or_refuses_and_a_refusal_leaves_the_state_equal(sta
     for command in tries(scene.team):
         tried.add(type(command))
         with suppress(Refused):
-            decision = decide(scene.team, command, scene.now, actor="person:Marcus")
+            decision = decide(
+                scene.team, command, scene.now, actor="person:Marcus", life=scene.life
+            )
             assert list(violations(decision.team)) == [], command
         assert encode(scene.team) == before, f"{command} changed the state that it was decided on"
     assert tried | COUPLED == set(COMMANDS) - ({c.OfferTurn} if not scene.team.channels else set())

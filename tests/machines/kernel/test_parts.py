@@ -189,7 +189,9 @@ def test_a_refused_command_can_be_recorded() -> None:
     scene = trio()
     command = c.CompleteTurn(channel=REVIEWS, seat=scene.seat("dev"), epoch=1)
     refused = scene.refuse(command, "not_your_turn")
-    decision = refusal(scene.team, command, refused, START, actor="agent:dev", cause=3)
+    decision = refusal(
+        scene.team, command, refused, START, actor="agent:dev", life=scene.life, cause=3
+    )
     [event] = decision.events
     assert isinstance(event.fact, e.CommandRefused)
     assert (event.fact.code, event.fact.seat, event.fact.epoch) == ("not_your_turn", 10, 1)

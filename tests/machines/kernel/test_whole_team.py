@@ -57,7 +57,7 @@ class WholeTeam(RuleBasedStateMachine):
     def send(self, command: Command) -> None:
         before = self.team
         try:
-            decision = decide(before, command, self.now, actor="person:Marcus")
+            decision = decide(before, command, self.now, actor="person:Marcus", life=self.life)
         except Refused:
             return
         for event in decision.events:
@@ -69,8 +69,8 @@ class WholeTeam(RuleBasedStateMachine):
     @rule()
     def restart(self) -> None:
         self.boots += 1
-        session = SessionId(f"boot{self.boots}")
-        self.send(c.StartMuster(server_session=session, muster_version="0", human="Marcus"))
+        self.life = SessionId(f"boot{self.boots}")
+        self.send(c.StartMuster(server_session=self.life, muster_version="0", human="Marcus"))
 
     @rule(seconds=st.sampled_from([0.5, 11.0, 61.0, 301.0]))
     def wait(self, seconds: float) -> None:

@@ -219,7 +219,7 @@ def test_a_report_that_is_contradicted_is_listed_until_there_is_newer_evidence()
     seat = scene.seat("Ada")
     conflict = e.Conflict(seat=seat, reported="sleeping", evidence="it is connected")
     team = scene.team
-    event = Event(team.seq + 1, scene.now, team.boot, "muster", None, conflict)
+    event = Event(team.seq + 1, scene.now, scene.life, "muster", None, conflict)
     scene.team = evolve(team, event)
     need = only(scene)
     assert (need.kind, need.why) == (
@@ -400,7 +400,7 @@ def test_the_oldest_of_what_was_put_aside_is_forgotten() -> None:
     team = scene.team
     for number in range(limits.NEEDS_SETTLED_MAX + 1):
         settled = e.NeedSettled(need=f"failed:9:{number}")
-        team = evolve(team, Event(team.seq + 1, scene.now, team.boot, "person:M", None, settled))
+        team = evolve(team, Event(team.seq + 1, scene.now, scene.life, "person:M", None, settled))
     assert len(team.settled) == limits.NEEDS_SETTLED_MAX
     assert team.settled[0].key == "failed:9:1"
 

@@ -101,7 +101,8 @@ def test_a_drain_is_over_with_the_next_start() -> None:
 def test_a_log_of_an_earlier_version_closes_the_gate_with_its_last_event() -> None:
     scene = running()
     scene.do(c.EndMuster(reason="stopped"))
-    assert scene.team.is_stopping_now
+    assert scene.team.shutdown is not None
+    assert scene.team.shutdown.urgency is Urgency.NOW
     scene.ends("Lyra")
     assert states(scene) == (CONTINUOUS, PAUSE)
 

@@ -337,6 +337,6 @@ def test_a_task_of_an_earlier_version_that_had_no_session_fails_at_the_next_star
     delegation = replace(scene.team.delegation, conversations={ONE: held})
     team = replace(scene.team, delegation=delegation)
     start = c.StartMuster(server_session=SessionId("next"), muster_version="1")
-    events = decide(team, start, START, actor=MUSTER).events
+    events = decide(team, start, START, actor=MUSTER, life=scene.life).events
     [end] = facts(list(events), e.ConversationEnd)
     assert (end.conversation, end.outcome) == (ONE, "failed")

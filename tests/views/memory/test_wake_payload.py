@@ -148,7 +148,7 @@ def test_every_field_of_the_document_is_in_the_payload() -> None:
             agent = await born(stage)
             payload = await wake_payload(stage.muster.store, stage.muster.team, agent)
             found = parsed(as_xml(payload)).attrib
-            boot = stage.muster.team.boot
+            boot = stage.muster.dispatcher.life
             assert found == {
                 "name": "Lyra",
                 "color": "#c9b1e8",

@@ -136,7 +136,7 @@ async def show_state(call: ApiCall, query: StateQuery) -> StateView:
     return StateView(
         seq=team.seq,
         now=now,
-        boot=team.boot,
+        boot=call.muster.dispatcher.life,
         version=__version__,
         role=call.caller.role,
         human=team.human,

@@ -61,6 +61,7 @@ def conversation_start(team: Team, event: Event, fact: e.ConversationStart) -> T
         visits=(Visit(state=delegation.home_state, progress=0),),
         keeper=fact.keeper,
         depth=fact.depth,
+        life=event.session_id,
     )
     team = replace(team, delegation=delegation)
     if fact.seat is not None:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from muster import limits
 from muster.errors import (
+    AgentElsewhere,
     AlreadySummoned,
     Disabled,
     Invalid,
@@ -147,6 +148,10 @@ def enroll_agent(team: Team, command: c.EnrollAgent, now: datetime) -> Iterator[
 def configure_agent(team: Team, command: c.ConfigureAgent, now: datetime) -> Iterator[Fact]:
     agent = team.agent(command.seat)
     run = agent.run
+    if agent.node is not None and command.node not in (None, agent.node):
+        if run.policy.moves and command.policy.moves:
+            return  # the node that it belongs to says how it is run
+        raise AgentElsewhere(name=agent.id, node=agent.node, other=command.node or "")
     now_so = (
         agent.authority,
         run.long_lived,
@@ -155,6 +160,7 @@ def configure_agent(team: Team, command: c.ConfigureAgent, now: datetime) -> Ite
         agent.unasked,
         run.policy,
         agent.noted,
+        agent.node,
     )
     formerly = agent.noted if command.formerly is None else command.formerly
     asked = (
@@ -165,6 +171,7 @@ def configure_agent(team: Team, command: c.ConfigureAgent, now: datetime) -> Ite
         command.unasked,
         command.policy,
         formerly,
+        command.node or agent.node,
     )
     if asked == now_so and not run.on_call:
         return
@@ -183,6 +190,7 @@ def configure_agent(team: Team, command: c.ConfigureAgent, now: datetime) -> Ite
         unasked=command.unasked,
         policy=command.policy,
         formerly=formerly,
+        node=command.node,
     )
 
 
@@ -317,11 +325,19 @@ def connect_agent(team: Team, command: c.ConnectAgent, now: datetime) -> Iterato
         raise Disabled(name=agent.id)
     if agent.status is SLEEPING:
         yield move(agent, "connected")
-    elif agent.confirmed_in != team.boot:
+    elif _is_news(team, agent, command.life):
         by_file = agent.authority is Authority.FILE
         yield e.AgentConfirmed(seat=agent.seat, evidence=WRITTEN if by_file else "heartbeat")
     else:
         yield from renew_evidence(team, agent, now)
+
+
+def _is_news(team: Team, agent: Agent, life: SessionId | None) -> bool:
+    """Whether a heartbeat confirms an agent anew. An agent belongs to the life that heard it last:
+    that one notices when its heartbeat stops."""
+    if life is not None and agent.confirmed_in != life:
+        return True
+    return not team.is_here(agent.confirmed_in)
 
 
 def disconnect_agent(team: Team, command: c.DisconnectAgent, now: datetime) -> Iterator[Fact]:

@@ -16,8 +16,8 @@ from muster.machines.ids import SeatId, SessionId, is_person, name_key
 from muster.machines.maps import drop, put
 from muster.machines.names import without_names, without_running_name
 from muster.machines.run_control.fold import initial_run
-from muster.machines.state import Agent, Evidence, MemoryNote, Shutdown, Status, Team, Wake
-from muster.machines.vocabulary import NAMED_BY_SETTINGS, Authority, Urgency
+from muster.machines.state import Agent, Evidence, MemoryNote, Status, Team, Wake
+from muster.machines.vocabulary import NAMED_BY_SETTINGS, Authority
 
 _EVIDENCE = {
     "woken": "process",
@@ -34,21 +34,6 @@ _EVIDENCE = {
 """The kind of evidence for each trigger, where its author makes no difference."""
 
 _TICK: Final = timedelta(microseconds=1)
-
-
-def muster_started(team: Team, event: Event, fact: e.MusterStarted) -> Team:
-    return replace(team, boot=fact.server_session, shutdown=None, human=fact.human)
-
-
-def muster_stopping(team: Team, event: Event, fact: e.MusterStopping) -> Team:
-    shutdown = Shutdown(reason=fact.reason, since=event.ts, urgency=fact.urgency, until=fact.until)
-    return replace(team, shutdown=shutdown)
-
-
-def muster_stopped(team: Team, event: Event, fact: e.MusterStopped) -> Team:
-    """Earlier versions recorded it first, and the ends of sessions after it."""
-    shutdown = Shutdown(reason=fact.reason, since=event.ts, urgency=Urgency.NOW)
-    return replace(team, shutdown=team.shutdown or shutdown)
 
 
 def agents_summoned(team: Team, event: Event, fact: e.AgentsSummoned) -> Team:
@@ -202,14 +187,14 @@ def wake_checked(team: Team, event: Event, fact: e.WakeChecked) -> Team:
 
 def agent_status(team: Team, event: Event, fact: e.AgentStatus) -> Team:
     for seat in fact.confirmed:
-        team = _with(team, _confirmed(team, team.agents[seat], event, "report"))
+        team = _with(team, _confirmed(team.agents[seat], event, "report"))
         team = _join_lead_session(team, seat, fact.session)
     return team
 
 
 def agent_confirmed(team: Team, event: Event, fact: e.AgentConfirmed) -> Team:
     agent = team.agents[fact.seat]
-    return _with(team, _confirmed(team, agent, event, fact.evidence))
+    return _with(team, _confirmed(agent, event, fact.evidence))
 
 
 def evidence_expired(team: Team, event: Event, fact: e.EvidenceExpired) -> Team:
@@ -313,11 +298,13 @@ def transition(team: Team, event: Event, fact: e.StateTransition) -> Team:
     if agent.status is Status.ALIVE:
         pending = agent.last_message > agent.delivered  # delivered in this life
         agent = replace(agent, alive_from=agent.pending_from if pending else event.seq)
-        return _with(team, _confirmed(team, agent, event, evidence))
+        return _with(team, _confirmed(agent, event, evidence))
     seen = Evidence(kind=evidence, at=event.ts, seq=event.seq)
     # The lead's report ends the membership in its session; other sessions end with their process.
     session = None if agent.authority is Authority.LEAD else agent.session
-    return _with(team, replace(agent, confirmed_in=team.boot, evidence=seen, session=session))
+    return _with(
+        team, replace(agent, confirmed_in=event.session_id, evidence=seen, session=session)
+    )
 
 
 def _evidence_of(agent: Agent, event: Event, trigger: str) -> str:
@@ -333,7 +320,7 @@ def _evidence_of(agent: Agent, event: Event, trigger: str) -> str:
             return _EVIDENCE[trigger]
 
 
-def _confirmed(team: Team, agent: Agent, event: Event, evidence: str) -> Agent:
+def _confirmed(agent: Agent, event: Event, evidence: str) -> Agent:
     """An agent that was just seen alive.
 
     `last_session_id` is the server session, which messages name as their `serverSessionId`.
@@ -341,8 +328,8 @@ def _confirmed(team: Team, agent: Agent, event: Event, evidence: str) -> Agent:
     return replace(
         agent,
         last_alive_at=event.ts,
-        last_session_id=team.boot,
-        confirmed_in=team.boot,
+        last_session_id=event.session_id,
+        confirmed_in=event.session_id,
         evidence=Evidence(kind=evidence, at=event.ts, seq=event.seq),
     )
 

@@ -41,7 +41,7 @@ def adopt_session(team: Team, command: c.AdoptSession, now: datetime) -> Iterato
         yield _adopted(agent, command)
     if agent.status is Status.SLEEPING:
         yield move(agent, "connected")
-    elif agent.confirmed_in != team.boot:
+    elif not team.is_here(agent.confirmed_in):
         yield e.AgentConfirmed(seat=agent.seat, evidence="a hook")
 
 

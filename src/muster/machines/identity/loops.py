@@ -23,7 +23,7 @@ WRITTEN: Final = "file"
 
 def unknown_at(team: Team, agent: Agent) -> datetime | None:
     """The time at which a confirmed loop is unknown, unless it writes its file before."""
-    confirmed = agent.status is Status.ALIVE and agent.confirmed_in == team.boot
+    confirmed = team.shown_status(agent) is Status.ALIVE
     if agent.authority is not Authority.FILE or not confirmed or agent.evidence is None:
         return None
     return agent.evidence.at + timedelta(seconds=LOOP_SILENT_SECONDS)

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from muster.machines import events as e
 from muster.machines.events import Event
 from muster.machines.maps import put
-from muster.machines.state import Agent, Channel, HeldTurn, Session, Shutdown, Team
+from muster.machines.state import Agent, Channel, HeldTurn, Node, Session, Shutdown, Team
 
 
 class ClockJump(NamedTuple):
@@ -45,11 +45,23 @@ def clock_jumped(team: Team, event: Event, fact: e.ClockJumped) -> Team:
         channels = put(channels, channel.id, _channel(channel, work))
     for session in team.sessions.values():
         sessions = put(sessions, session.id, _session(session, work))
-    shutdown = team.shutdown and _shutdown(team.shutdown, work)
-    return replace(team, agents=agents, channels=channels, sessions=sessions, shutdown=shutdown)
+    return replace(
+        team,
+        agents=agents,
+        channels=channels,
+        sessions=sessions,
+        nodes={name: _node(node, work) for name, node in team.nodes.items()},
+        stopped=_shutdown(team.stopped, work),
+    )
 
 
-def _shutdown(shutdown: Shutdown, by: timedelta) -> Shutdown:
+def _node(node: Node, by: timedelta) -> Node:
+    return replace(node, away=_moved(node.away, by), shutdown=_shutdown(node.shutdown, by))
+
+
+def _shutdown(shutdown: Shutdown | None, by: timedelta) -> Shutdown | None:
+    if shutdown is None:
+        return None
     return replace(shutdown, since=shutdown.since + by, until=_moved(shutdown.until, by))
 
 

@@ -21,7 +21,8 @@ from muster.machines.identity.places import free_seat
 from muster.machines.identity.wakes import is_asked
 from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId, is_person, name_key
 from muster.machines.policies import PUT_TO_SLEEP, RUN_NOW
-from muster.machines.run_control.live import between_sessions
+from muster.machines.run_control.live import between_sessions, sessions_of
+from muster.machines.run_control.placement import node_for
 from muster.machines.state import MAIN, QUEUE, Agent, Conversation, Status, Team
 from muster.machines.teams.regaining import names_to_regain
 from muster.machines.turns.privacy import is_insider
@@ -111,6 +112,9 @@ def _retired(team: Team, event: Event, fact: e.AgentRetired) -> Iterator[Command
         if token.seat == fact.seat:
             yield c.RevokeToken(token_id=token.id)
     yield from names_to_regain(team)
+    for name in sorted(team.channels):  # it may have chosen the speakers there
+        if team.channels[name].resting:
+            yield c.OfferTurn(channel=name)
 
 
 @coupling(e.AgentRenamed, "A lead is told of the new name; the former one may be another's choice.")
@@ -224,22 +228,68 @@ def _put_to_sleep(team: Team, event: Event, fact: e.SleepRequested) -> Iterator[
     " tasks have failed.",
 )
 def _restarted(team: Team, event: Event, fact: e.MusterStarted) -> Iterator[Command]:
+    lives = {node.life for node in team.nodes.values()}
     for conversation in in_order(team.delegation):
-        if not conversation.keeper and conversation.session is None:
+        is_led = not conversation.keeper and conversation.session is None
+        if is_led and conversation.life not in lives:
             yield from _abandoned(conversation)
-    for seat in sorted(team.agents):
-        agent = team.agents[seat]
-        if agent.authority is Authority.MUSTER and agent.run.desired is not RunMode.PAUSE:
-            yield c.StartSession(seat=seat, trigger="restart")
+    yield from _starts(team, "restart")
     for name in sorted(team.channels):  # turns that nobody was granted while muster stopped
         yield c.OfferTurn(channel=name)
 
 
-@coupling(e.MusterStopping, "An agent between two sessions is paused when muster stops.")
+def _starts(team: Team, trigger: str) -> Iterator[c.StartSession]:
+    """Starts of all agents that are to run. The gate refuses those that run already."""
+    for seat in sorted(team.agents):
+        agent = team.agents[seat]
+        if agent.authority is Authority.MUSTER and agent.run.desired is not RunMode.PAUSE:
+            yield c.StartSession(seat=seat, trigger=trigger)
+
+
+@coupling(
+    e.MusterStopping,
+    "An agent between two sessions is paused when muster stops, unless another machine may run it.",
+)
 def _stopped_between(team: Team, event: Event, fact: e.MusterStopping) -> Iterator[Command]:
     for agent in team.agents.values():
-        if between_sessions(agent):
+        if between_sessions(agent) and node_for(team, agent) is None:
             yield c.StopSession(seat=agent.seat)
+
+
+@coupling(e.NodeLost, "Sessions of a lost machine that may move end, and start on other machines.")
+def _lost(team: Team, event: Event, fact: e.NodeLost) -> Iterator[Command]:
+    for name in sorted(team.sessions):
+        session = team.sessions[name]
+        if session.node == fact.node and team.agents[session.seats[0]].run.policy.moves:
+            yield c.ReportSessionEnded(
+                session=session.id, outcome=Outcome.LOST, reason=f"node {fact.node} is lost"
+            )
+    for agent in team.agents.values():
+        if between_sessions(agent) and node_for(team, agent) is None:
+            yield c.StopSession(seat=agent.seat)
+    yield from _starts(team, "node")
+
+
+@coupling(
+    e.NodeReturned, "Agents that wait for a machine that is back are started, and may take turns."
+)
+def _is_back(team: Team, event: Event, fact: e.NodeReturned) -> Iterator[Command]:
+    yield from _starts(team, "node")
+    for name in sorted(team.channels):
+        yield c.OfferTurn(channel=name)
+
+
+@coupling(e.AgentMoved, "An agent that moved starts on its machine, once its session has ended.")
+def _moved(team: Team, event: Event, fact: e.AgentMoved) -> Iterator[Command]:
+    agent = team.agents[fact.seat]
+    for session in sessions_of(team, agent) if fact.anyway else ():
+        node = team.nodes.get(session.node)
+        if node is None or node.away is not None:
+            yield c.ReportSessionEnded(
+                session=session.id, outcome=Outcome.LOST, reason="it was moved to another machine"
+            )
+    yield c.StartSession(seat=fact.seat, trigger="node")
+    yield from _offers(team, fact.seat)
 
 
 @coupling(e.DesiredSet, "An agent that should run is started, and may be granted a turn.")
@@ -309,6 +359,7 @@ def _ended(team: Team, event: Event, fact: e.SessionEnd) -> Iterator[Command]:
     if fact.task is not None:
         yield from _task_ended(team, fact)
         yield from _retirement(team, fact.seats[0])
+        yield from _place_is_free(team)
         return
     orderly = fact.outcome in (Outcome.COMPLETED, Outcome.CUT_OFF)
     yield c.EndWakeCheck(seat=fact.seats[0], session=fact.session)
@@ -325,7 +376,16 @@ def _ended(team: Team, event: Event, fact: e.SessionEnd) -> Iterator[Command]:
     yield from tell_of_end(team, team.agents[fact.seats[0]], fact.outcome, _last_words(team, fact))
     yield c.StartSession(seat=fact.seats[0], trigger="next")
     yield from _offered_again(team, team.agents[fact.seats[0]])
+    yield from _place_is_free(team)
     yield from _retirement(team, fact.seats[0])
+
+
+def _place_is_free(team: Team) -> Iterator[Command]:
+    """Where machines have room for a number of sessions only, an end makes room for another."""
+    if any(node.room is not None for node in team.nodes.values()):
+        for start in _starts(team, "room"):
+            yield start
+            yield from _offers(team, start.seat)
 
 
 def _offered_again(team: Team, agent: Agent) -> Iterator[Command]:

@@ -20,7 +20,7 @@ from muster.machines.ids import ChannelId, SeatId
 from muster.machines.run_control.live import sessions_of
 from muster.machines.run_control.watching import session_deadline
 from muster.machines.state import Agent, Channel, Status, Team
-from muster.machines.vocabulary import Urgency
+from muster.machines.vocabulary import Authority, Urgency
 
 Key = SeatId | ChannelId | None
 """The seat of an agent or the name of a channel: an int never equals a str. None is muster itself:
@@ -62,11 +62,20 @@ def touched(event: Event, team: Team) -> Iterable[Key]:
     """The agents and channels of a team whose deadline an event may have changed."""
     if type(event.fact) is e.ClockJumped:
         return [deadline.key for deadline in every(team)]
-    if type(event.fact) in (e.MusterStarted, e.MusterStopping):  # no retry while it stops
-        retrying = (each.seat for each in team.agents.values() if each.run.retry_at is not None)
-        return (None, *retrying)
+    if type(event.fact) in _NODE_FACTS:  # no retry while every node stops
+        return (None, *(each.seat for each in team.agents.values() if _depends_on_nodes(each)))
     keys = _MOVERS.get(type(event.fact))
     return keys(event.fact) if keys is not None else ()
+
+
+def _depends_on_nodes(agent: Agent) -> bool:
+    """Whether a deadline of an agent holds only while muster runs, or goes on."""
+    return agent.run.retry_at is not None or agent.authority is Authority.FILE
+
+
+_NODE_FACTS = frozenset(
+    {e.MusterStarted, e.MusterStopping, e.MusterStopped, e.NodeLost, e.NodeReturned}
+)
 
 
 def _of_move(fact: e.StateTransition) -> Iterable[Key]:
@@ -111,9 +120,14 @@ _MOVERS: dict[type[Fact], Callable[[Any], Iterable[Key]]] = {
 
 
 def _of_muster(team: Team) -> Deadline | None:
-    at = team.shutdown.until if team.shutdown is not None else None
-    drained = () if at is None else (Deadline(at, None, c.CheckShutdown()),)
-    return min((*drained, *_of_tokens(team)), key=lambda each: each.at, default=None)
+    return min((*_of_nodes(team), *_of_tokens(team)), key=lambda each: each.at, default=None)
+
+
+def _of_nodes(team: Team) -> Iterator[Deadline]:
+    """The ends of drains."""
+    for node in team.nodes.values():
+        if node.shutdown is not None and node.shutdown.until is not None:
+            yield Deadline(node.shutdown.until, None, c.CheckShutdown(node=node.name))
 
 
 def _of_tokens(team: Team) -> Iterator[Deadline]:

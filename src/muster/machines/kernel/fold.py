@@ -19,6 +19,7 @@ from muster.machines.ids import name_key
 from muster.machines.kernel import clock
 from muster.machines.keys import remember_key
 from muster.machines.needs import fold as needs_fold
+from muster.machines.nodes import fold as node_fold
 from muster.machines.run_control import fold as run_fold
 from muster.machines.state import Channel, Team
 from muster.machines.teams import fold as teams_fold
@@ -110,9 +111,12 @@ TRANSITIONS: dict[Machine, Callable[[Team, Event, StateTransition], Team]] = {
 
 # Each value takes a fact of its key's type; hence Any.
 EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
-    e.MusterStarted: identity_fold.muster_started,
-    e.MusterStopping: identity_fold.muster_stopping,
-    e.MusterStopped: identity_fold.muster_stopped,
+    e.MusterStarted: node_fold.muster_started,
+    e.MusterStopping: node_fold.muster_stopping,
+    e.MusterStopped: node_fold.muster_stopped,
+    e.NodeLost: node_fold.node_lost,
+    e.NodeReturned: node_fold.node_returned,
+    e.AgentMoved: node_fold.agent_moved,
     e.ClockJumped: clock.clock_jumped,
     e.LogRestored: access_fold.log_restored,
     e.CommandRefused: _unchanged,

@@ -6,7 +6,7 @@ from typing import Any
 from muster.machines import events as e
 from muster.machines.events import Event, Fact
 from muster.machines.identity.wake_words import CHECKED, handed_over
-from muster.machines.ids import MUSTER, SeatId, author_text, document_id
+from muster.machines.ids import HERE, MUSTER, NodeId, SeatId, author_text, document_id
 from muster.machines.state import Team
 from muster.machines.turns.table import HELD, QUEUED
 from muster.machines.vocabulary import (
@@ -348,11 +348,16 @@ def _changes(fact: e.SettingsApplied) -> str:
     return _clip(", ".join(fact.changes) or "as before") + waiting
 
 
+def _on(node: NodeId) -> str:
+    """The machine of an event, where the team has several."""
+    return "" if node == HERE else f" on {node}"
+
+
 def _stopping(fact: e.MusterStopping, team: Team) -> str:
     if fact.until is None:
-        return f"muster is stopping now: {_clip(fact.reason)}"
+        return f"muster is stopping now{_on(fact.node)}: {_clip(fact.reason)}"
     return (
-        f"muster is stopping: {_clip(fact.reason)}; sessions may finish until "
+        f"muster is stopping{_on(fact.node)}: {_clip(fact.reason)}; sessions may finish until "
         f"{fact.until:%H:%M:%S} UTC"
     )
 
@@ -360,9 +365,17 @@ def _stopping(fact: e.MusterStopping, team: Team) -> str:
 # Each value takes a fact of its key's type; hence Any.
 _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.StateTransition: _transition,
-    e.MusterStarted: lambda f, t: f"muster {f.muster_version} started",
+    e.MusterStarted: lambda f, t: f"muster {f.muster_version} started{_on(f.node)}",
     e.MusterStopping: _stopping,
-    e.MusterStopped: lambda f, t: f"muster stopped: {f.reason}",
+    e.MusterStopped: lambda f, t: f"muster stopped{_on(f.node)}: {f.reason}",
+    e.NodeLost: lambda f, t: (
+        f"node {f.node} did not renew its lease: its agents that may move start elsewhere"
+    ),
+    e.NodeReturned: lambda f, t: f"node {f.node} is back",
+    e.AgentMoved: lambda f, t: (
+        f"{_who(t, f.seat)} belongs to node {f.node}"
+        + ("; its session on a node that is away counts as ended" if f.anyway else "")
+    ),
     e.ClockJumped: _jumped,
     e.LogRestored: lambda f, t: (
         f"the log was restored from a backup of {f.made_at:%Y-%m-%d %H:%M} UTC,"
@@ -443,7 +456,10 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
         f"the state file of {_who(t, f.seat)} "
         + (f"is in trouble: {f.problem}" if f.problem else "is in order")
     ),
-    e.StartDeferred: lambda f, t: f"{_who(t, f.seat)} waits for {', '.join(f.names)} to run",
+    e.StartDeferred: lambda f, t: (
+        f"{_who(t, f.seat)} waits for "
+        + (f"{', '.join(f.names)} to run" if f.names else "a machine that may run it")
+    ),
     e.ChannelCreated: lambda f, t: f"channel {f.channel} was opened",
     e.ChannelConfigured: lambda f, t: f"the rules of channel {f.channel} changed",
     e.MemberJoined: lambda f, t: (

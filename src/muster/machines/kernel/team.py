@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from muster.errors import Impossible, Refused
 from muster.limits import COUPLING_STEPS_MAX
@@ -25,11 +24,12 @@ from muster.machines.delegation import decide as delegation
 from muster.machines.events import Event, Fact
 from muster.machines.identity import decide as identity
 from muster.machines.identity import hands, membership, memory, retiring, wakes, waking
-from muster.machines.ids import MUSTER
+from muster.machines.ids import MUSTER, SessionId
 from muster.machines.kernel.couplings import follow
 from muster.machines.kernel.fold import evolve
 from muster.machines.keys import check_key
 from muster.machines.needs import decide as needs
+from muster.machines.nodes import decide as nodes
 from muster.machines.run_control import decide as run_control
 from muster.machines.run_control import ending, schedule, shutdown, state_files, watching
 from muster.machines.state import Team
@@ -44,16 +44,6 @@ class CommandDecision(msgspec.Struct, frozen=True, gc=False):
 
     team: Team
     events: tuple[Event, ...]
-
-
-def start_muster(team: Team, command: c.StartMuster, now: datetime) -> Iterable[Fact]:
-    for seat, trouble in command.paused.items():
-        yield from run_control.paused_by_file(team, seat, trouble)
-    yield e.MusterStarted(
-        server_session=command.server_session,
-        muster_version=command.muster_version,
-        human=command.human,
-    )
 
 
 def report_clock_jump(team: Team, command: c.ReportClockJump, now: datetime) -> Iterable[Fact]:
@@ -79,10 +69,13 @@ def reject_settings(team: Team, command: c.RejectSettings, now: datetime) -> Ite
 
 # Each value takes a command of its key's type; hence Any.
 DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] = {
-    c.StartMuster: start_muster,
+    c.StartMuster: nodes.start_muster,
     c.StopMuster: shutdown.stop_muster,
     c.CheckShutdown: shutdown.check_shutdown,
     c.EndMuster: shutdown.end_muster,
+    c.LoseNode: nodes.lose_node,
+    c.ReturnNode: nodes.return_node,
+    c.MoveAgent: nodes.move_agent,
     c.ReportClockJump: report_clock_jump,
     c.RecordRestore: tokens.record_restore,
     c.LogWarning: log_warning,
@@ -217,6 +210,7 @@ ACTOR_RULES: dict[type[Command], Callable[[Team, Any, str], None]] = {
     c.AnswerApproval: approvals.check_answer,
     c.RetryMessages: unanswered.check_retry,
     c.InterruptWork: run_control.check_interrupt,
+    c.MoveAgent: nodes.check_move,
     c.KeepHand: hands.check_keep,
     c.RetireAgent: retiring.check_retire,
     c.Remember: memory.check_own,
@@ -248,19 +242,21 @@ def decide(
     now: datetime,
     *,
     actor: str,
+    life: SessionId,
     cause: int | None = None,
     key: str | None = None,
 ) -> CommandDecision:
     """Carry out a command and its consequences, or raise the refusal with its rule.
 
-    A `key` that the actor has used before raises `Repeated` before any other rule: a retry is not
-    stale because the first try ended the turn.
+    `life` is the server session that decides; its events name it. A `key` that the actor has used
+    before raises `Repeated` before any other rule: a retry is not stale because the first try ended
+    the turn.
     """
     if key is not None:
         check_key(team, actor, key)
     _check_actor_and_seat(team, command, actor)
     if type(command) is c.StartMuster:  # its events belong to the new session
-        team = replace(team, boot=command.server_session)
+        life = command.server_session
     events: list[Event] = []
     queue: list[tuple[Command, str, int | None]] = [(command, actor, cause)]
     for each, sender, caused_by in queue:  # couplings append to it meanwhile
@@ -271,7 +267,7 @@ def decide(
                 raise
             continue  # the refusal of a coupled command is ignored: see couplings.py
         for fact in facts:
-            event = Event(team.seq + 1, now, team.boot, sender, caused_by, fact, key)
+            event = Event(team.seq + 1, now, life, sender, caused_by, fact, key)
             key = None  # it is on the first event alone
             team = evolve(team, event)
             events.append(event)
@@ -301,6 +297,7 @@ def refusal(
     now: datetime,
     *,
     actor: str,
+    life: SessionId,
     cause: int | None = None,
 ) -> CommandDecision:
     """Record a command that was refused."""
@@ -312,5 +309,5 @@ def refusal(
         channel=getattr(command, "channel", None),
         epoch=getattr(command, "epoch", None),
     )
-    event = Event(team.seq + 1, now, team.boot, actor, cause, fact)
+    event = Event(team.seq + 1, now, life, actor, cause, fact)
     return CommandDecision(evolve(team, event), (event,))

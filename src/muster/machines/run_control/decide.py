@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from muster.errors import (
     Dismissed,
     Invalid,
+    NoNode,
     NotAtWork,
     OnCall,
     RunByMuster,
@@ -62,6 +63,7 @@ from muster.machines.run_control.modes import (
     desire,
     move,
 )
+from muster.machines.run_control.placement import node_for
 from muster.machines.state import Agent, Phase, Session, Status, Team
 from muster.machines.turns.messages import message_to_lead
 from muster.machines.turns.speech import indented
@@ -209,8 +211,9 @@ def start_session(team: Team, command: c.StartSession, now: datetime) -> Iterato
     else:
         refused = closed_gate(team, agent, now, trigger=command.trigger)
     run = agent.run
-    if isinstance(refused, WaitsFor) and run.retry_at is not None:
-        yield e.StartDeferred(seat=agent.seat, names=missing_dependencies(team, agent))
+    if isinstance(refused, WaitsFor | NoNode) and _is_due(agent, refused) and not of_task:
+        if run.retry_at is not None:
+            yield e.StartDeferred(seat=agent.seat, names=missing_dependencies(team, agent))
         if between_sessions(agent):
             yield move(agent, "session_ended", PAUSE)
         return
@@ -221,15 +224,31 @@ def start_session(team: Team, command: c.StartSession, now: datetime) -> Iterato
         if between_sessions(agent):
             yield move(agent, "session_ended", PAUSE)
         return
+    node = node_for(team, agent, near=_life_of(team, command.task))
+    assert node is not None  # or the gate would have refused
     yield e.SessionRequested(
         seat=agent.seat,
-        session=SessionId(f"{team.boot}-{team.seq + 1}"),
+        session=SessionId(f"{node.life}-{team.seq + 1}"),
+        node=node.name,
         mode=RUN_ONCE if of_task or run.follows_schedule else run.desired,
         generation=run.generation,
         trigger=command.trigger,
         task=command.task,
         until=command.until,
     )
+
+
+def _is_due(agent: Agent, refused: WaitsFor | NoNode) -> bool:
+    """Whether a start has come that nothing repeats by itself: a retry, or the next session."""
+    return agent.run.retry_at is not None or (
+        isinstance(refused, NoNode) and between_sessions(agent)
+    )
+
+
+def _life_of(team: Team, task: ConversationId | None) -> SessionId | None:
+    """The server session in which the conversation of a task was opened, if it is still open."""
+    conversation = None if task is None else team.delegation.conversations.get(task)
+    return None if conversation is None else conversation.life
 
 
 def report_session_started(

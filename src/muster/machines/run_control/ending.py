@@ -93,15 +93,16 @@ def _final_outcome(team: Team, session: Session, command: c.ReportSessionEnded) 
     """
     if command.outcome is Outcome.LOST:
         return Outcome.LOST
+    shutdown = team.shutdown_of(session)
     if session.urgency is Urgency.NOW:
-        is_cut_off = team.is_stopping_now or (team.shutdown and session.task is None)
+        is_cut_off = team.is_stopping_now(session) or (shutdown and session.task is None)
         stopped = Outcome.FAILED if _ended_for_silence(session) else Outcome.COMPLETED
         return Outcome.CUT_OFF if is_cut_off else stopped
     if _ended_for_silence(session):
         return Outcome.FAILED
     agent = team.agents[session.seats[0]]
     outcome = _judged(agent.run.policy, command)
-    waits = team.shutdown is not None and agent.run.long_lived and not session.has_result
+    waits = shutdown is not None and agent.run.long_lived and not session.has_result
     unfinished = waits and _is_one_shot(agent, session) and outcome is Outcome.COMPLETED
     return Outcome.CUT_OFF if unfinished else outcome
 

@@ -87,7 +87,8 @@ def session_requested(team: Team, event: Event, fact: e.SessionRequested) -> Tea
         phase=Phase.STARTING,
         mode=fact.mode,
         generation=fact.generation,
-        boot=event.session_id,
+        node=fact.node,
+        boot=team.nodes[fact.node].life,
         since=event.ts,
         task=fact.task,
         until=fact.until,
@@ -247,6 +248,7 @@ def agent_configured(team: Team, event: Event, fact: e.AgentConfigured) -> Team:
         max_turns=fact.max_turns,
         unasked=fact.unasked,
         run=run,
+        node=fact.node or agent.node,
         is_listed=True,
         noted=fact.formerly,
     )

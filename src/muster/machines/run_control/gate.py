@@ -30,6 +30,7 @@ from muster.errors import (
 from muster.machines.ids import name_key
 from muster.machines.names import check_agent_name
 from muster.machines.policies import RUN_NOW
+from muster.machines.run_control.placement import no_node, node_for
 from muster.machines.state import Agent, Status, Team
 from muster.machines.vocabulary import Authority, RunMode, RunsFor
 
@@ -52,7 +53,9 @@ def closed_gate(
         return BackingOff(name=agent.id, failures=run.failures, until=run.retry_at.isoformat())
     if missing := missing_dependencies(team, agent):
         return WaitsFor(name=agent.id, names=", ".join(missing))
-    return _rests(agent) if _is_between_runs(agent, trigger) else None
+    if _is_between_runs(agent, trigger):
+        return _rests(agent)
+    return None if node_for(team, agent) is not None else no_node(team, agent)
 
 
 def _is_between_runs(agent: Agent, trigger: str) -> bool:
@@ -134,8 +137,9 @@ def closed_to_tasks(team: Team, agent: Agent, now: datetime) -> Refused | None:
     """The refusal of a task session, or None if it may start now."""
     if forbidden := _forbidden(team, agent):
         return forbidden
-    reached = session_limit_reached(agent, now)
-    return BudgetReached(name=agent.id, reached=reached) if reached else None
+    if reached := session_limit_reached(agent, now):
+        return BudgetReached(name=agent.id, reached=reached)
+    return None if node_for(team, agent) is not None else no_node(team, agent)
 
 
 def task_refusal(team: Team, name: str, now: datetime) -> Refused | None:

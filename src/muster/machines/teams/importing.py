@@ -66,7 +66,7 @@ def _is_held(team: Team, seat: SeatId) -> bool:
         return True
     if agent.status is not Status.ALIVE:
         return agent.session is not None
-    unconfirmed = agent.confirmed_in != team.boot
+    unconfirmed = not team.is_here(agent.confirmed_in)
     return agent.authority is not Authority.LEAD or bool(agent.channels) or not unconfirmed
 
 

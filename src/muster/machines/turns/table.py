@@ -16,6 +16,7 @@ from muster.machines import events as e
 from muster.machines.events import Fact
 from muster.machines.ids import ChannelId, SeatId, name_key
 from muster.machines.run_control.gate import missing_dependencies
+from muster.machines.run_control.placement import node_for, why_no_node
 from muster.machines.state import Agent, Channel, HeldTurn, Status, Team, TurnState, Wait
 from muster.machines.tables import Row, Table
 from muster.machines.vocabulary import Authority, Claim, Machine, RunMode, SpeakerOrder
@@ -150,8 +151,12 @@ def reachable(team: Team, agent: Agent) -> bool:
     if agent.status is _ALIVE:
         return run.long_lived or not ours  # other programs learn of a turn only at their start
     # One that starts after others is started when those run, and not for a turn.
-    can_start = agent.session is not None or not run.policy.after or _may_follow(team, agent)
-    return agent.status is _SLEEPING and ours and run.retry_at is None and can_start
+    if agent.status is not _SLEEPING or not ours or run.retry_at is not None:
+        return False
+    if agent.session is not None:
+        return True
+    can_follow = not run.policy.after or _may_follow(team, agent)
+    return can_follow and node_for(team, agent) is not None
 
 
 def _may_follow(team: Team, agent: Agent) -> bool:
@@ -188,6 +193,8 @@ def unreachable_because(team: Team, agent: Agent) -> str:
         return "has failed, and is started again later"
     if agent.run.policy.after:
         return f"starts after {', '.join(agent.run.policy.after)}"
+    if agent.authority is Authority.MUSTER and node_for(team, agent) is None:
+        return f"has no machine to run on: {why_no_node(team, agent)}"
     return "is OFFLINE"
 
 

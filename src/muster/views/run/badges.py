@@ -122,24 +122,24 @@ def _word(team: Team, agent: Agent, status: Status) -> BadgeWord:
             if agent.run.current is RunMode.PAUSE and not agent.tasks:
                 return BadgeWord.IDLE
             # While no server runs, nothing confirms a session.
-            return BadgeWord.RUNNING if team.boot else BadgeWord.UNKNOWN
+            return BadgeWord.RUNNING if team.is_running else BadgeWord.UNKNOWN
 
 
 def _loop_word(team: Team, agent: Agent, status: Status) -> BadgeWord:
     """A loop with a state file. Only its own writes confirm that it runs; a pause needs none."""
     if agent.run.current is RunMode.PAUSE:
         return BadgeWord.IDLE
-    return BadgeWord.RUNNING if team.boot and status is Status.ALIVE else BadgeWord.UNKNOWN
+    return BadgeWord.RUNNING if team.is_running and status is Status.ALIVE else BadgeWord.UNKNOWN
 
 
 # ── the line ──────────────────────────────────────────────────────────────────────────────────────
 
 
 def _line(team: Team, agent: Agent, word: BadgeWord) -> Line:
-    if word is BadgeWord.UNKNOWN and agent.authority is Authority.FILE and team.boot:
+    if word is BadgeWord.UNKNOWN and agent.authority is Authority.FILE and team.is_running:
         return Line(_silent_loop(agent), group=RosterGroup.UNKNOWN)
     if word is BadgeWord.UNKNOWN:
-        why = "not confirmed since muster started" if team.boot else "muster does not run"
+        why = "not confirmed since muster started" if team.is_running else "muster does not run"
         return Line(why, group=RosterGroup.UNKNOWN)
     match agent.authority:
         case Authority.MUSTER:
@@ -200,7 +200,7 @@ def _idle(team: Team, agent: Agent) -> Line:
         return Line(_paused(agent))
     if run.on_call:
         return _ready("on call: runs while it has a task")
-    if not team.boot:
+    if not team.is_running:
         return Line("starts with muster")
     if team.shutdown is not None:
         return Line("muster is stopping")
