@@ -39,6 +39,14 @@ AT_START: Final = ("PYTHON", "LC_", "LANG")
 """Prefixes of variables that Python reads when it starts: too late for a forked process."""
 
 
+LOADED_LATE: Final = (
+    "muster.mcp.serving",
+    "muster.runtimes.acp.session",
+    "muster.runtimes.claude.session",
+)
+"""Modules that a server imports when it first needs them, and their SDKs, which takes a second."""
+
+
 class Request(msgspec.Struct):
     """A command line to run. Its three standard streams and a pipe for reports come with it."""
 
@@ -188,8 +196,9 @@ def _fork_server() -> socket.socket:
 
 def serve(requests: socket.socket) -> NoReturn:
     """Fork for each request, report the process id, and the exit code when there is one."""
-    for verb in (*VERBS.values(), *HIDDEN.values()):
-        import_module(f"muster.cli.{verb.module}")
+    verbs = (f"muster.cli.{verb.module}" for verb in (*VERBS.values(), *HIDDEN.values()))
+    for module in (*verbs, *LOADED_LATE):
+        import_module(module)
     gc.freeze()
     ready = selectors.DefaultSelector()
     ready.register(requests, selectors.EVENT_READ)
