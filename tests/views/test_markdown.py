@@ -54,6 +54,34 @@ def test_a_line_break_of_a_message_stays_one_and_that_of_a_document_is_a_space()
 
 
 @pytest.mark.parametrize(
+    ("text", "links"),
+    [
+        ("See https://a.example/x_y_z?q=1#t.", ["https://a.example/x_y_z?q=1#t"]),
+        (
+            "(HTTP://a.example/w_(x)), **https://b.example**!",
+            ["HTTP://a.example/w_(x)", "https://b.example"],
+        ),
+        (
+            "[here](https://a.example) and <https://b.example>",
+            ["https://a.example", "https://b.example"],
+        ),
+        ("`https://a.example` javascript://x https:// ftp://a.example", []),
+        ('https://a.example/"onclick=1 https://[', ["https://a.example/"]),
+    ],
+)
+def test_an_address_in_a_text_is_a_link(text: str, links: list[str]) -> None:
+    seen = Seen(render(text))
+    assert (seen.links, seen.wrong) == (links, [])
+
+
+def test_many_addresses_take_no_longer_than_their_length() -> None:
+    start = process_time()
+    render("https://" + ")" * 30_000)
+    render("https://a.example/)))) " * 1400)
+    assert process_time() - start < 2
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "<script>alert(1)</script>",

@@ -4,7 +4,8 @@ An image would tell a foreign server that the page was opened, and could leak da
 becomes a link. Links are limited to web pages and mail addresses.
 """
 
-from collections.abc import MutableMapping, Sequence
+import re
+from collections.abc import Iterator, MutableMapping, Sequence
 from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
@@ -13,6 +14,7 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:  # loaded by the first text that is rendered
     from markdown_it import MarkdownIt
     from markdown_it.renderer import RendererHTML
+    from markdown_it.rules_core import StateCore
     from markdown_it.token import Token
     from markdown_it.utils import OptionsDict
 
@@ -46,11 +48,66 @@ def _parser(breaks: bool) -> "MarkdownIt":
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "breaks": breaks})
     parser.enable(["table", "strikethrough"])
     parser.validateLink = _leads_outside  # pyright: ignore[reportAttributeAccessIssue] - its own way
+    parser.core.ruler.push("bare_links", _link_bare)
     parser.add_render_rule("link_open", _link_open)
     parser.add_render_rule("image", _image)
     parser.add_render_rule("td_open", _cell_open)
     parser.add_render_rule("th_open", _cell_open)
     return parser
+
+
+# ── addresses in a text ───────────────────────────────────────────────────────────────────────────
+
+_BARE: Final = re.compile(r"https?://[^\s<>\"'`|\\^{}]+", re.IGNORECASE)
+_AFTER: Final = ".,;:!?*_~"
+"""Marks that belong to the sentence around an address."""
+
+
+def _link_bare(state: "StateCore") -> None:
+    """Make links of addresses that stand in a text as they are."""
+    for block in state.tokens:
+        if block.type == "inline" and block.children:
+            block.children = list(_linked(block.children))
+
+
+def _linked(tokens: "Sequence[Token]") -> "Iterator[Token]":
+    links = 0
+    for token in tokens:
+        links += token.nesting if token.type in ("link_open", "link_close") else 0
+        if token.type == "text" and links == 0 and "://" in token.content:
+            yield from _split(token)
+        else:
+            yield token
+
+
+def _split(text: "Token") -> "Iterator[Token]":
+    """A text as texts and links."""
+    from markdown_it.token import Token
+
+    def plain(content: str) -> Token:
+        return Token("text", "", 0, content=content, level=text.level)
+
+    at = 0
+    for found in _BARE.finditer(text.content):
+        address = _trimmed(found[0])
+        if not _leads_outside(address) or address.endswith("//"):
+            continue
+        yield plain(text.content[at : found.start()])
+        yield Token("link_open", "a", 1, attrs={"href": address}, level=text.level)
+        yield plain(address)
+        yield Token("link_close", "a", -1, level=text.level)
+        at = found.start() + len(address)
+    yield plain(text.content[at:])
+
+
+def _trimmed(address: str) -> str:
+    """An address without what follows it in the sentence: a full stop, the end of a bracket."""
+    end = len(address)
+    extra = sum(map(address.count, ")]")) - sum(map(address.count, "(["))
+    while end and (address[end - 1] in _AFTER or (extra > 0 and address[end - 1] in ")]")):
+        extra -= address[end - 1] in ")]"
+        end -= 1
+    return address[:end]
 
 
 def _leads_outside(address: str) -> bool:
