@@ -274,7 +274,7 @@ class MissingExtra(Unavailable):
 
 
 class PushFailed(Unavailable):
-    """The push service of this browser did not take a message: {why}."""
+    """Browsers cannot be notified: {why}."""
 
 
 # ── turns ─────────────────────────────────────────────────────────────────────────────────────────

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from muster.errors import Invalid, MissingExtra
+from muster.errors import Invalid, MissingExtra, PushFailed
 from muster.machines.vocabulary import NeedKind, Role
 from muster.notify.notification import Notification, NotificationBatch
 from muster.notify.push import desk as desk_module
@@ -133,7 +133,10 @@ def test_a_key_file_that_holds_another_key_is_refused(tmp_path: Path) -> None:
     other = ed25519.Ed25519PrivateKey.generate()
     pem = other.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     (tmp_path / FILE).write_bytes(pem)
-    with pytest.raises(ValueError, match="remove it"):
+    with pytest.raises(PushFailed, match="remove it"):
+        _ = a_desk(tmp_path).public_key
+    (tmp_path / FILE).write_text("nonsense")
+    with pytest.raises(PushFailed):
         _ = a_desk(tmp_path).public_key
 
 

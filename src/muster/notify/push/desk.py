@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from muster.errors import MissingExtra, MusterError
+from muster.errors import MissingExtra, MusterError, PushFailed
 from muster.machines.vocabulary import Role
 from muster.notify.notification import NotificationBatch
 from muster.notify.push.endpoints import PushEndpoint, checked_endpoint
@@ -91,7 +91,10 @@ class PushDesk:
                     from muster.notify.push.keys import load_key  # an extra, and slow to load
                 except ImportError as missing:
                     raise MissingExtra(what="Web Push", extra="push") from missing
-                self._key = load_key(self._home)
+                try:
+                    self._key = load_key(self._home)
+                except (OSError, ValueError) as error:
+                    raise PushFailed(why=str(error)) from error
             return self._key
 
     def _send(self, subscription: PushSubscription, delivery: PushDelivery) -> None:
