@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from tests.asking import asker
 from tests.live import Scene, Server, a_scene, live
 from tests.web.channels import member, opened, said
 from tests.web.pages import Watched
@@ -54,6 +55,20 @@ def test_a_team_without_agents_is_told_how_to_get_one(person: Watched, tmp_path:
         expect(nobody).to_contain_text("muster agent register pm")
         nobody.get_by_role("link").click()
         expect(page.locator(".empty")).to_contain_text("No agents yet")
+        ignored = tmp_path / "home" / ".gitignore"
+        assert "*" in ignored.read_text().split()  # no token of a new home gets into a repository
+
+        page.goto(f"{empty.url}/#/channel")
+        words = page.get_by_label("Filter channels")
+        expect(words).to_be_hidden()
+        with asker(empty, empty.token) as operator:
+            for number in range(1, 13):
+                operator.post("/api/channels", {"channel": f"room-{number}"}, 201)
+        names = page.locator(".side > .channels strong")
+        expect(names).to_have_count(13)
+        assert names.all_text_contents()[1:4] == ["#room-1", "#room-2", "#room-3"]
+        words.fill("ROOM-1")
+        expect(names).to_have_text(["#room-1", "#room-10", "#room-11", "#room-12"])
 
 
 # ── rules ─────────────────────────────────────────────────────────────────────────────────────────

@@ -111,6 +111,7 @@ def up(
             take_variables(home, os.environ)
         load = None if demo else partial(_load, home, host, port, no_browser)
         if is_new:
+            make_home(home)  # before its first file: a repository around it does not see it
             create_settings(home / SETTINGS_FILE)
         start = ServerStart(notifier, options, load, detached=detached)
         asyncio.run(_run(home, settings, listener, start))

@@ -32,7 +32,8 @@ const MAKERS = {
   announcement: (event) => note(event, "announced"),
   warning_logged: (event) => note(event, "warning"),
   member_joined: (event) => line(event, `${named(event.seat)} joined`),
-  member_left: (event) => line(event, `${named(event.seat)} left${event.reason ? `: ${event.reason}` : ""}`),
+  member_left: (event) =>
+    line(event, `${named(event.seat)} left${event.reason ? `: ${event.reason.replaceAll("_", " ")}` : ""}`),
   speaker_chosen: (event) =>
     line(
       event,

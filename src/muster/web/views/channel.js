@@ -14,12 +14,22 @@ import { Part } from "../part.js";
 import { go, link } from "../router.js";
 import { store } from "../store.js";
 
+const MANY = 12; // channels, from which on a filter helps
+const BY_NAME = new Intl.Collator(undefined, { numeric: true }); // channel-2 before channel-10
+
 class ChannelView extends Part {
   start() {
     const [asked, seq] = this.params;
     this.name = asked ?? this.#names[0] ?? null;
     this.at = Number(seq) || null; // a message to go to
     this.list = h("ul", { class: "channels" });
+    this.words = h("input", {
+      type: "search",
+      "aria-label": "Filter channels",
+      placeholder: "Filter",
+      hidden: true,
+    });
+    this.words.addEventListener("input", () => this.#paint());
     this.old = h("ul", { class: "channels" });
     this.archive = h("details", { class: "archive" }, h("summary"), this.old);
     this.archive.open = Boolean(store.channel(this.name)?.archived);
@@ -31,6 +41,7 @@ class ChannelView extends Part {
         "section",
         { class: "panel side", "aria-label": "Channels" },
         h("h2", { text: "Channels" }),
+        this.words,
         this.list,
         this.archive,
         h("channel-new"),
@@ -99,7 +110,12 @@ class ChannelView extends Part {
 
   #paint() {
     const names = this.#names;
-    this.#paintList(this.list, names);
+    setHidden(this.words, names.length < MANY);
+    const wanted = this.words.value.trim().toLowerCase();
+    this.#paintList(
+      this.list,
+      names.filter((name) => name.toLowerCase().includes(wanted)),
+    );
     const archived = named((channel) => channel.archived);
     this.#paintList(this.old, archived);
     setText(this.archive.firstChild, `Archived (${archived.length})`);
@@ -194,7 +210,7 @@ function named(wanted) {
   return [...store.channels.values()]
     .filter(wanted)
     .map(({ channel }) => channel)
-    .sort();
+    .sort(BY_NAME.compare);
 }
 
 customElements.define("channel-view", ChannelView);
