@@ -128,8 +128,11 @@ def test_a_draft_is_kept_and_an_empty_message_is_not_sent(person: Watched, serve
     expect(page.locator("chat-thread")).to_contain_text("Once is idle: messages wait")
     box.press("Enter")
     box.fill("half a tho")
+    tab(page, "Wake payload")
+    assert page.url.endswith("#/agent/Once/wake-payload")
     page.reload()
     expect(box).to_have_value("half a tho")
+    expect(page.get_by_role("tab", selected=True)).to_have_text("Wake payload")
     expect(page.locator(".bubble")).to_have_count(0)
 
 

@@ -346,3 +346,6 @@ def test_approval_requests_are_accessible(inspector: Watched, muster: Inside) ->
         tall = request(page, asked).get_by_role("button").first.bounding_box()
         assert tall is not None
         assert tall["height"] >= 40
+        note = request(page, asked).get_by_role("textbox").bounding_box()
+        assert note is not None
+        assert note["y"] + note["height"] <= tall["y"]  # a line of its own: nothing is cut off

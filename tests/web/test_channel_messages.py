@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.live import Scene, Server, a_scene, live
 from tests.web.channels import opened, said
-from tests.web.pages import Watched, in_both_themes, watched
+from tests.web.pages import PHONE, Watched, in_both_themes, watched
 
 HOSTILE = '<img src=x onerror="document.title=1"><b>bold</b>'
 
@@ -73,12 +73,19 @@ def test_messages_that_nobody_has_seen_are_below_a_line_and_one_is_copied(
 def test_a_line_break_in_a_message_is_a_line_break(
     person: Watched, server: Server, scene: Scene
 ) -> None:
-    scene.says("one\ntwo <br> **three**", by="pm")
+    scene.says("one\ntwo <br> **three** https://a.example/x.", by="pm")
     page = opened(person, server, scene)
     body = page.locator(".said .text").last
     expect(body.locator("strong")).to_have_text("three")
     expect(body.locator("br")).to_have_count(1)
-    assert body.inner_text() == "one\ntwo <br> three"
+    expect(body.get_by_role("link")).to_have_attribute("href", "https://a.example/x")
+    page.set_viewport_size(PHONE)
+    name, text = page.locator(".said").last.locator("header").bounding_box(), body.bounding_box()
+    assert name is not None
+    assert text is not None
+    assert text["y"] - (name["y"] + name["height"]) < 8  # no empty line below the name
+    assert name["height"] < 50
+    assert body.inner_text() == "one\ntwo <br> three https://a.example/x."
 
 
 # ── pages ─────────────────────────────────────────────────────────────────────────────────────────

@@ -23,6 +23,7 @@ LOOKS: Final[tuple[tuple[Literal["light", "dark"], ViewportSize], ...]] = (
     ("light", PHONE),
     ("dark", TWICE),
 )
+RUN: Final = "where => axe.run(where, {resultTypes: ['violations']})"
 VIEWS: Final = {
     "#/": "agent-card",
     "#/agent/Ada": "agent-work li",
@@ -33,12 +34,12 @@ VIEWS: Final = {
 }
 
 
-def found_by_axe(page: Page) -> list[str]:
-    """All violations, of any weight."""
+def found_by_axe(page: Page, where: str = "html") -> list[str]:
+    """All violations, of any weight, in a part of the page."""
     if not page.evaluate("Boolean(window.axe)"):
         page.evaluate(Axe().axe_script)
     # Any: what axe tells is JSON
-    told = cast("dict[str, Any]", page.evaluate("axe.run(document, {resultTypes: ['violations']})"))
+    told = cast("dict[str, Any]", page.evaluate(RUN, where))
     return [f"{each['id']}: {each['nodes'][0]['html']}" for each in told["violations"]]
 
 
@@ -66,8 +67,29 @@ def dialogs(page: Page) -> dict[str, Callable[[], object]]:
         "#/ menu": lambda: card.locator(".menu-button").click(),
         "#/ several": lambda: page.get_by_role("button", name="Stop 1 agent").click(),
         "#/agent/Ada settings": lambda: page.locator("agent-view .settings").click(),
+        "#/ notifications": lambda: open_notifications(page),
         "#/time why": lambda: page.get_by_role("button", name="Why event").first.click(),
     }
+
+
+def open_notifications(page: Page) -> None:
+    page.keyboard.press("?")
+    page.get_by_role("button", name="Notifications").click()
+    expect(page.get_by_role("button", name="Turn on")).to_be_visible()
+
+
+def every_tab(page: Page) -> list[str]:
+    """The violations in each tab of an agent: of the tabs alone, for the rest is the same."""
+    wrong: list[str] = []
+    for tab in page.get_by_role("tab").all():
+        tab.click()
+        expect(page.get_by_role("tabpanel")).not_to_be_empty()
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            wrong += [
+                f"{tab.text_content()}, {scheme}: {each}" for each in found_by_axe(page, "tab-set")
+            ]
+    return wrong
 
 
 def test_axe_finds_nothing_in_any_view_and_any_dialog(browser: Browser, tmp_path: Path) -> None:
@@ -82,6 +104,8 @@ def test_axe_finds_nothing_in_any_view_and_any_dialog(browser: Browser, tmp_path
             page.goto(f"{muster.server.url}/{place}")
             expect(page.locator(ready).first).to_be_visible()
             expect(page.locator("h1").first).to_be_attached()
+            for folded in page.locator("channel-members .more, channel-rules summary").all():
+                folded.click()
             wrong += looked_at(page, place)
         for name, open_it in dialogs(page).items():
             page.goto(f"{muster.server.url}/{name.partition(' ')[0]}")
@@ -92,6 +116,12 @@ def test_axe_finds_nothing_in_any_view_and_any_dialog(browser: Browser, tmp_path
             wrong += looked_at(page, name)
             page.keyboard.press("Escape")
             expect(opened).to_have_count(0)
+        page.goto(f"{muster.server.url}/#/agent/Ada")
+        expect(page.locator(VIEWS["#/agent/Ada"]).first).to_be_visible()
+        wrong += every_tab(page)
+        page.get_by_role("button", name="Sign out").click()
+        expect(page.get_by_label("Token")).to_be_visible()
+        wrong += looked_at(page, "/sign-in")
         assert not wrong, "\n".join(wrong)
 
 

@@ -402,5 +402,6 @@ def test_fifty_events_a_second_disturb_neither_focus_nor_frame_rate(
     expect(box).to_have_value("a" * 10)
     expect(box).to_be_focused()
     expect(page.get_by_role("tab", name="Why")).to_have_attribute("aria-selected", "true")
+    assert page.url.endswith(f"#/agent/{name}/why")
     slow = [each for each in page.evaluate("window.long") if each > 200]
     assert len(slow) < 20  # a page that is slow is so at each of the hundred, a busy machine at few

@@ -258,6 +258,10 @@ def test_agents_that_wait_fail_or_are_stuck_come_first_and_in_the_title(
     expect(needs).to_contain_text("exit code 3")
     expect(page).to_have_title("(2) Team · muster")
     expect(needs.get_by_role("listitem").first).to_contain_text("Ada")
+    ends = "/api/log?types=session_end&agent=Faily&limit=1000"
+    before = len(operator.get(ends)["events"])
+    page.get_by_role("button", name="Run again: Faily").click()
+    until(lambda: len(operator.get(ends)["events"]) > before)
     page.reload()  # nothing that needs a person is forgotten
     expect(needs).to_contain_text("Faily failed")
     page.keyboard.press("j")

@@ -54,6 +54,11 @@ def test_tool_calls_are_shown_live_with_result_duration_and_difference(
     expect(step(page, "make test")).to_have_attribute("data-state", "failed")
     expect(page.locator("agent-work li")).to_have_count(2)
 
+    page.get_by_role("link", name="Team").click()
+    ada = page.locator("agent-card", has_text="Ada")
+    expect(ada.get_by_role("img", name="Work of the last hour:")).to_be_visible()
+    expect(page.locator("agent-card", has_text="Bea").locator(".spark")).to_be_hidden()
+
 
 def test_the_header_says_where_it_works_and_the_plan_is_a_checklist(
     person: Watched, muster: Inside

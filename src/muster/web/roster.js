@@ -23,13 +23,13 @@ const byName = (a, b) => a.id.localeCompare(b.id);
 
 /** The ways to sort within a group. */
 export const SORTS = {
-  seat: { label: "Sort by seat", compare: (a, b) => a.seat - b.seat },
-  name: { label: "Sort by name", compare: byName },
+  seat: { label: "By seat", compare: (a, b) => a.seat - b.seat },
+  name: { label: "By name", compare: byName },
   cost: {
-    label: "Sort by cost",
+    label: "By cost",
     compare: (a, b) => (b.used?.costUsd ?? 0) - (a.used?.costUsd ?? 0) || byName(a, b),
   },
-  newest: { label: "Sort by last activity", compare: (a, b) => since(b) - since(a) },
+  newest: { label: "By last activity", compare: (a, b) => since(b) - since(a) },
 };
 
 /** The group of an agent now. */

@@ -5,6 +5,7 @@ import { look, meaning, paintBadge } from "../badge.js";
 import { evidenceText } from "../clock.js";
 import { costs, perMinute, spent, spentInFull } from "../costs.js";
 import { errorLine, h, keyed, pushButton, setAttribute, setHidden, setText, show } from "../dom.js";
+import { makeSpark, paintSpark } from "../last-hour.js";
 import { Part } from "../part.js";
 import { link } from "../router.js";
 import { controlsOf, press, runKey } from "../run.js";
@@ -35,6 +36,7 @@ class AgentCard extends Part {
       name: h("a", { class: "name", tabindex: "-1" }),
       run: h("span", { class: "badge run" }),
       cost: h("span", { class: "badge cost", hidden: true }),
+      spark: makeSpark(),
       meaning: h("p", { class: "meaning" }),
       facts: h("p", { class: "facts" }),
       doing: h("p", { class: "doing" }),
@@ -60,7 +62,7 @@ class AgentCard extends Part {
     this.append(
       parts.portrait,
       parts.name,
-      h("div", { class: "badges" }, parts.run, parts.cost),
+      h("div", { class: "badges" }, parts.run, parts.spark, parts.cost),
       parts.meaning,
       parts.facts,
       parts.doing,
@@ -72,6 +74,11 @@ class AgentCard extends Part {
       if (!event.target.closest("a, button, input")) location.hash = this.parts.name.hash;
     });
     return parts;
+  }
+
+  /** Draw the work of the last hour. */
+  showHour(bars) {
+    if (this.parts) paintSpark(this.parts.spark, bars);
   }
 
   /** Press the main control of the card. */
@@ -134,6 +141,7 @@ class AgentCard extends Part {
     const doing = visible(store.note(agent.seat).doing?.text ?? "");
     setText(parts.doing, meaning(agent.badge).includes(doing) ? "" : doing);
     setAttribute(parts.doing, "title", parts.doing.textContent);
+    setAttribute(this, "data-quiet", !parts.doing.textContent);
     const facts = visible(factLine(agent));
     setText(parts.facts, facts);
     setAttribute(parts.facts, "title", facts);

@@ -180,6 +180,7 @@ function consequences({ folder, effects }) {
 function changed(change) {
   const kind = (line) => (/^\+(?!\+\+ )/.test(line) ? "added" : /^-(?!-- )/.test(line) ? "gone" : "");
   const lines = change
+    .replace(/\n$/, "")
     .split("\n")
     .map((line) => h("span", { class: kind(line), text: `${everyLine(line)}\n` }));
   return h(

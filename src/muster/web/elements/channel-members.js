@@ -197,7 +197,7 @@ class ChannelMembers extends Part {
     const { agent } = member;
     const holds = state.holder === agent;
     const free = !state.holder && !state.stopping;
-    setText(parts.give, free ? "Give the turn" : "You next");
+    setText(parts.give, free ? "Give the turn" : "Make next");
     setAttribute(parts.give, "aria-label", free ? `Give the turn to ${agent}` : `${agent} speaks next`);
     setAttribute(parts.give, "title", free ? null : "This member speaks after the present turn");
     const first = claimed?.claim === "person" && claimed === state.claims[0];

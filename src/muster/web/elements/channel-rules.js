@@ -24,7 +24,7 @@ const modes = Object.fromEntries(Object.entries(MODES).map(([mode, { label }]) =
 const GROUPS = [
   {
     title: "Who speaks next",
-    hint: "You go first in every order: mention a member with @, or press You next. Then come handoffs and raised hands.",
+    hint: "You go first in every order: mention a member with @, or press Make next. Then come handoffs and raised hands.",
     rules: {
       speakerOrder: ["Order", { choices: ORDERS }],
       selector: ["Selector", { members: true }],

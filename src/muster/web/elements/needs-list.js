@@ -7,7 +7,7 @@ import { secondsSince, span } from "../clock.js";
 import { errorLine, h, keyed, pushButton, setHidden, setText, show } from "../dom.js";
 import { Part } from "../part.js";
 import { go, link } from "../router.js";
-import { controlsOf, press } from "../run.js";
+import { allControlsOf, controlsOf, press } from "../run.js";
 import { store } from "../store.js";
 import { visible } from "../visible.js";
 import { face } from "./agent-face.js";
@@ -117,6 +117,9 @@ class NeedsList extends Part {
       ...(need.kind === "unanswered"
         ? [act("button again", "Try again", `Try again: ${name}`, () => again(need))]
         : []),
+      ...(need.kind === "failed" && oneMore(need)
+        ? [act("button again", "Run again", `Run again: ${name}`, () => runAgain(need))]
+        : []),
       ...(need.canGoOn
         ? [act("button more", "Go on for 10 turns", `Go on for 10 turns: ${name}`, () => goOn(need))]
         : []),
@@ -183,6 +186,15 @@ function again({ seat }) {
   const agent = store.agents.get(seat);
   const control = controlsOf(agent).find(({ act }) => act === "retry");
   if (control) press(agent, control);
+}
+
+/** The control that runs a session which failed once more. */
+const oneMore = ({ seat }) =>
+  allControlsOf(store.agents.get(seat)).find(({ act, desired }) => act === "run" && desired === "run_once");
+
+function runAgain(need) {
+  const control = oneMore(need);
+  if (control) press(store.agents.get(need.seat), control);
 }
 
 function act(kind, label, name, press) {

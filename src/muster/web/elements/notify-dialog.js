@@ -40,7 +40,7 @@ function form(body, state, close) {
   const error = errorLine();
   const hour = (label, value = "") => h("label", {}, `${label} `, h("input", { type: "time", value }));
   const hours = [hour("from", from), hour("to", until)];
-  const save = h("button", { class: "primary", text: isOn ? "Save" : "Turn on" });
+  const save = h("button", { class: "main", text: isOn ? "Save" : "Turn on" });
   const end = async () => (await attempt(error, turnOff)) && close();
   const fields = h(
     "form",

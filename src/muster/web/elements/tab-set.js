@@ -2,9 +2,13 @@
 
 import { h, pushButton, setAttribute } from "../dom.js";
 
+const slug = (name) => name.toLowerCase().replaceAll(" ", "-");
+
 class TabSet extends HTMLElement {
   tabs = []; // {name, make}
   isChosen = false; // whether a person has chosen a tab
+  wanted = ""; // the tab in the address
+  onchoose = () => {}; // called with the tab that a person has chosen, as it is in an address
 
   connectedCallback() {
     if (this.childElementCount) return;
@@ -18,12 +22,15 @@ class TabSet extends HTMLElement {
     );
     this.append(list, this.panel);
     this.buttons = [...list.children];
-    this.choose(0);
+    const index = this.tabs.findIndex(({ name }) => slug(name) === this.wanted);
+    this.isChosen = index >= 0;
+    this.choose(Math.max(0, index));
   }
 
   #press(index) {
     this.isChosen = true;
     this.choose(index);
+    this.onchoose(slug(this.tabs[index].name));
   }
 
   choose(index) {

@@ -135,6 +135,11 @@ class AgentView extends Part {
       ...(store.reader ? [] : [{ name: "Resume", make: () => conversations(agent) }]),
       { name: "Why", make: () => why(agent) },
     ];
+    tabs.wanted = this.params[1] ?? "";
+    tabs.onchoose = (name) => {
+      this.params = [this.agent.id, name];
+      renamed(this.agent.seat, "agent", ...this.params);
+    };
     this.tabs = tabs;
     return tabs;
   }

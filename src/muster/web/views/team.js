@@ -14,6 +14,7 @@ import { costs, dollars, perMinute, spent, spentInFull } from "../costs.js";
 import { errorLine, h, keyed, pushButton, setAttribute, setHidden, setText, show } from "../dom.js";
 import { addButton } from "../elements/agent-dialog.js";
 import { openDialog } from "../elements/help.js";
+import { lastHour } from "../last-hour.js";
 import { Part } from "../part.js";
 import { GROUPS, groupNow, matches, Places, SORTS } from "../roster.js";
 import { go, link } from "../router.js";
@@ -22,6 +23,8 @@ import { store } from "../store.js";
 import { visible } from "../visible.js";
 
 const LEAD = 4;
+const FIRST_MS = 500; // the cards come first
+const AGAIN_MS = 30_000;
 const GRID = [0, 1, 2, 3, 4, 5, 6, 7, 8];
 const STEPS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
 
@@ -87,6 +90,17 @@ class TeamView extends Part {
     this.actKey("m", "Write a message to the selected agent", () =>
       this.#focused ? this.#open(this.#focused, "write") : false,
     );
+    this.#showHour(FIRST_MS);
+  }
+
+  /** Draw the last hour of each agent, again and again while the view is shown. */
+  #showHour(pause) {
+    setTimeout(async () => {
+      if (!this.isConnected) return;
+      const bars = document.hidden ? null : await lastHour().catch(() => null);
+      for (const [seat, card] of bars ? this.cards : []) card.showHour(bars.get(seat));
+      this.#showHour(AGAIN_MS);
+    }, pause);
   }
 
   #paint() {
