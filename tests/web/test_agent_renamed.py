@@ -65,13 +65,13 @@ def test_an_open_page_stays_with_its_agent_when_another_one_takes_the_name(
     rename(boss, "Bea", "Ada")
 
     expect(page.locator(".who h1")).to_have_text("Cleo")
-    expect(page).to_have_url(f"{server.url}/#/agent/Cleo")
+    expect(page).to_have_url(f"{server.url}/#/agent/Cleo/notes")
     expect(page).to_have_title("Cleo · muster")
     dialog.get_by_label("New name").fill("Dora")
     dialog.get_by_role("button", name="Rename", exact=True).click()
     expect(dialog).to_be_hidden()
     expect(page.locator(".who h1")).to_have_text("Dora")
-    expect(page).to_have_url(f"{server.url}/#/agent/Dora")
+    expect(page).to_have_url(f"{server.url}/#/agent/Dora/notes")
     assert {each["name"] for each in boss.get("/api/agents")["agents"]} == {"Ada", "Dora"}
 
     page.get_by_role("textbox", name="New note for Dora").press("End")

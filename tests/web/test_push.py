@@ -70,30 +70,31 @@ class Notified:
         self.page = page
         self.service = service
         self._origin = origin
-        self._told: list[Json] = []
+        self._registration: Json = None
         # Any: messages of the browser's debugger are JSON
         self._cdp: Any = page.context.new_cdp_session(page)
         self._cdp.on("ServiceWorker.workerRegistrationUpdated", self._registered)
         self._cdp.send("ServiceWorker.enable")
 
     def _registered(self, told: Json) -> None:
-        self._told.append(told)
+        for each in told["registrations"]:
+            self._registration = each
 
     @property
     def worker(self) -> Worker:
-        until(lambda: self.page.context.service_workers)
+        # events of the browser are heard while an answer is waited for
+        until(lambda: self.page.evaluate("1") and self.page.context.service_workers)
         return self.page.context.service_workers[0]
 
     def receive(self) -> Json:
         """Hand the next message of the push service to the service worker."""
         message = self.service.next().content
-        until(lambda: self.page.wait_for_timeout(10) or self._told)
-        [registration] = self._told[-1]["registrations"]
+        until(lambda: self.page.evaluate("1") and self._registration)
         self._cdp.send(
             "ServiceWorker.deliverPushMessage",
             {
                 "origin": self._origin,
-                "registrationId": registration["registrationId"],
+                "registrationId": self._registration["registrationId"],
                 "data": json.dumps(message),
             },
         )
