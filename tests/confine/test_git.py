@@ -62,6 +62,7 @@ LINES = (
     "git ls-remote",
     "git ls-remote origin",
     "git remote show origin",
+    "git ls-remote other",
     "git branch -vv",
     "git lfs status",
     "git help log",
@@ -124,8 +125,14 @@ def project(tmp_path: Path, outputs: Path) -> Path:
         (folder / "a.txt").write_text("four\n")
         (folder / "b.run").write_text("four\n")
         git(folder, "config", "remote.origin.url", str(found / "inner"))
-        for name in NAMED:
-            git(folder, "config", name, program(outputs, name.replace("/", "_")))
+        git(folder, "config", "extensions.worktreeConfig", "true")
+        git(folder, "config", "include.path", "../more")
+        git(folder, "config", "remote.other.url", f"sh -c touch% {outputs}/remote.other.vcs")
+        git(folder, "config", "remote.other.vcs", "ext")
+        git(folder, "config", "protocol.ext.allow", "always")
+        for number, name in enumerate(NAMED):
+            place = (["--local"], ["--worktree"], ["--file", "more"])[number % 3]
+            git(folder, "config", *place, name, program(outputs, name.replace("/", "_")))
     return found
 
 
@@ -161,6 +168,7 @@ def test_the_same_lines_run_those_programs_without_the_confinement(
         "filter.run.process",
         "filter.shown.clean",
         "remote.origin.uploadpack",
+        "remote.other.vcs",
     } <= ran
 
 
@@ -170,7 +178,7 @@ def test_settings_of_the_user_stay(
     mine = tmp_path / "gitconfig"
     mine.write_text('[diff "shown"]\ntextconv = sed s/^/mine:/\n[alias]\nlfs = version\n')
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(mine))
-    git(project, "config", "--unset", "diff.shown.textconv")
+    git(project, "config", "--worktree", "--unset", "diff.shown.textconv")
     shown = carry_out(wrapped("git diff", tmp_path / "session", project), project)
     assert "-mine:two\n+mine:four" in shown.stdout, shown.stderr
 
@@ -182,3 +190,35 @@ def test_git_without_its_own_place_in_the_path_runs_nothing(project: Path, tmp_p
     found = carry_out(f"{own} status", project)
     assert found.returncode == 126
     assert "the PATH of this line was changed" in found.stderr
+
+
+def test_git_runs_no_program_that_a_submodule_names(tmp_path: Path, outputs: Path) -> None:
+    module, project = tmp_path / "module", tmp_path / "project"
+    for folder in (module, project):
+        folder.mkdir()
+        git(folder, "init", "-q", "-b", "main")
+    (module / "a.txt").write_text("one\n")
+    (module / ".gitattributes").write_text("*.txt filter=shown diff=shown\n")
+    git(module, "add", ".")
+    git(module, "commit", "-qm", "one")
+    git(project, "-c", "protocol.file.allow=always", "submodule", "add", str(module), "inner")
+    git(project, "config", "-f", ".gitmodules", "submodule.inner.ignore", "none")
+    git(project, "config", "diff.submodule", "diff")
+    git(project, "add", ".")
+    git(project, "commit", "-qm", "with a module")
+    (project / "inner" / "a.txt").write_text("two\n")
+    for name in ("filter.shown.clean", "diff.shown.textconv", "core.fsmonitor", "diff.external"):
+        git(project / "inner", "config", name, program(outputs, name))
+    lines = (
+        "git status",
+        "git diff HEAD",
+        "git log -p",
+        "git grep --recurse-submodules one",
+        "git describe --always --dirty",
+    )
+    for line in lines:
+        carry_out(wrapped(line, tmp_path / "session", project), project)
+    assert list(outputs.iterdir()) == []
+    for line in lines:
+        carry_out(line, project)
+    assert {"filter.shown.clean", "core.fsmonitor"} <= {each.name for each in outputs.iterdir()}

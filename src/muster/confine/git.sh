@@ -54,6 +54,12 @@ done < <(git "${front[@]}" config --show-scope --name-only --get-regexp "$runs" 
 
 verb=${1-}
 [[ $# -eq 0 ]] || shift
+if [[ $verb == describe ]]; then # has no option for it
+    modules=$(git "${front[@]}" rev-parse --show-toplevel 2>/dev/null)/.gitmodules
+    while read -r key; do
+        replace "$key" dirty
+    done < <(git config --file "$modules" --name-only --get-regexp '^submodule\..*\.ignore$' 2>/dev/null)
+fi
 case $verb in
     "") exec git "${fixed[@]}" "${front[@]}" ;;
     diff) exec git "${fixed[@]}" "${front[@]}" diff --no-ext-diff --ignore-submodules=dirty "$@" ;;
