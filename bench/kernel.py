@@ -16,7 +16,7 @@ from transitions import Machine
 
 from bench.lines import Bound, Goal, Line, rate, ratios
 from bench.rounds import in_turns
-from bench.teams import channel_id, founded
+from bench.teams import LIFE, channel_id, founded
 from muster.machines.commands import Command, CompleteTurn
 from muster.machines.ids import agent_actor
 from muster.machines.kernel.team import decide
@@ -62,7 +62,7 @@ def ours() -> Callable[[], float]:
         team, now = start, EPOCH
         begin = perf_counter()
         for command in commands:
-            team = decide(team, command, now, actor=actor).team
+            team = decide(team, command, now, actor=actor, life=LIFE).team
         return (perf_counter() - begin) / _STEPS
 
     return run
@@ -76,7 +76,7 @@ def rehearsed(team: Team, steps: int) -> Sequence[Command]:
         assert channel.turn is not None
         seat, epoch = channel.turn.holder, channel.epoch
         commands.append(CompleteTurn(channel=_CHANNEL, seat=seat, epoch=epoch))
-        team = decide(team, commands[-1], EPOCH, actor="").team
+        team = decide(team, commands[-1], EPOCH, actor="", life=LIFE).team
     assert team.channels[_CHANNEL].turn is not None
     return commands
 

@@ -31,6 +31,7 @@ from muster.store.sqlite import SqliteStore
 
 HUMAN: Final = "Grace"
 ACTOR: Final = person(HUMAN)
+LIFE: Final = SessionId("boot-1")
 
 _WEEK_SECONDS: Final = 7 * 24 * 3600.0
 NEVER_OVER: Final = TurnConfig(
@@ -53,7 +54,7 @@ def channel_id(number: int) -> ChannelId:
 
 def founding(channels: int, members: int, config: TurnConfig = NEVER_OVER) -> Iterator[Command]:
     """The commands that create a team whose agents are all connected, each in one channel."""
-    yield c.StartMuster(server_session=SessionId("boot-1"), muster_version="bench", human=HUMAN)
+    yield c.StartMuster(server_session=LIFE, muster_version="bench", human=HUMAN)
     seat = FIRST_ENROLLED_SEAT
     for number in range(channels):
         yield c.CreateChannel(channel=channel_id(number), config=config)
@@ -68,7 +69,7 @@ def founded(channels: int, members: int, now: datetime) -> Team:
     """Build such a team in memory."""
     team = Team()
     for command in founding(channels, members):
-        team = decide(team, command, now, actor=ACTOR).team
+        team = decide(team, command, now, actor=ACTOR, life=LIFE).team
     return team
 
 
@@ -83,7 +84,7 @@ class Scribe:
 
     def send(self, command: Command, actor: str = ACTOR) -> None:
         """Decide a command; its events are written later."""
-        decision = decide(self.team, command, self.now, actor=actor)
+        decision = decide(self.team, command, self.now, actor=actor, life=LIFE)
         self.team = decision.team
         self._unwritten += decision.events
 

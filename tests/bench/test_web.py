@@ -14,7 +14,8 @@ def test_every_line_of_the_dashboard_is_measured_in_a_browser(
 ) -> None:
     monkeypatch.setattr(web, "RATE", 4)  # a busy machine sends that many, too
     monkeypatch.setattr(web, "SETTLE_SECONDS", 0.1)  # only exact figures need more
-    lines = web.measure(tmp_path, 2, events=2000, seconds=0.5, tabs=1)
+    monkeypatch.setattr(web, "MANY", 50)  # a large team is for figures, not for whether it works
+    lines = web.measure(tmp_path, 1, events=500, seconds=0.5, tabs=1)
     assert [line.goal.unit for line in lines] == ["KB", "ms", "KB", "s", "ms"]
     wire, delay, _, first, _ = (line.median for line in lines)
     assert 20 < wire < 150

@@ -18,13 +18,21 @@ PREFIX = "mcp__muster__"
 TAKE = "Take your turn"
 
 
+PATIENT = {
+    "MCP_CONNECTION_NONBLOCKING": "0",
+    "MCP_CONNECT_TIMEOUT_MS": f"{SLOW_SECONDS * 1000:.0f}",
+    "MCP_TIMEOUT": f"{SLOW_SECONDS * 1000:.0f}",
+}
+"""Variables with which the program begins when its servers are there, however long they take."""
+
+
 def claude(box: Box, prompt: str, tools: Sequence[str], *options: str) -> list[Json]:
     """Let the program answer one input with these tools of muster; all that it prints."""
     allowed = ",".join(f"{PREFIX}{each}" for each in tools)
     how = ("--output-format", "stream-json", "--verbose", "--allowedTools", allowed)
     done = subprocess.run(
         [claude_binary(), "-p", prompt, *how, *options],
-        env=box.environ(),
+        env=box.environ() | PATIENT,
         cwd=box.work,
         stdin=subprocess.DEVNULL,
         capture_output=True,
