@@ -37,6 +37,7 @@ from muster.runtimes.claude.program import TESTED as CLAUDE_TESTED
 from muster.runtimes.claude.program import installed_program, other_version, program_version
 from muster.runtimes.codex.runtime import ENFORCEMENT, INSTALL, TESTED, codex_program
 from muster.runtimes.command import limits_of
+from muster.runtimes.npm_version import npm_version
 from muster.runtimes.once.presets import ONCE, run_once
 from muster.runtimes.process.cgroups import delegation
 from muster.runtimes.process.orphans import why_not_adopting
@@ -216,8 +217,8 @@ def _agent(home: Path, name: str, agent: AgentSettings) -> Finding:
             program = codex_program(agent.codex, home.absolute().parent)
             if shutil.which(program) is None:
                 return Finding(Level.FIX, subject, f"codex is not installed. {INSTALL}")
-            known = f"{program} (tested with {TESTED}), {_signed_in(CODEX_SIGNS, agent)}"
-            return Finding(Level.OK, subject, f"{known}. {ENFORCEMENT}")
+            signed_in = _signed_in(CODEX_SIGNS, agent)
+            return _maker(subject, program, TESTED, f"{signed_in}. {ENFORCEMENT}")
         case "python":
             return _python(subject, agent, home.absolute().parent)
         case _:
@@ -272,16 +273,16 @@ def _command(subject: str, name: str, agent: AgentSettings, folder: Path) -> Fin
         remedy = f"Install it, or correct agents.{name}.command."
         wrong = f"its program {program} does not exist or is not executable. {remedy}"
         return Finding(Level.FIX, subject, wrong)
-    return Finding(Level.OK, subject, f"{found}{_once(agent)}")
+    return _once(subject, found, agent) if agent.preset else Finding(Level.OK, subject, found)
 
 
-def _once(agent: AgentSettings) -> str:
+def _once(subject: str, program: str, agent: AgentSettings) -> Finding:
     """The version, the sign-in and the rules of the program of a preset."""
-    if not agent.preset:
-        return ""
     preset = ONCE[agent.preset]
-    tested = f"tested with {preset.tested}" if preset.tested else "not tested with the program"
-    return f" ({tested}), {_signed_in(preset.signed_in, agent)}. {preset.enforcement}"
+    known = f"{_signed_in(preset.signed_in, agent)}. {preset.enforcement}"
+    if not preset.tested:
+        return Finding(Level.OK, subject, f"{program} (not tested with the program), {known}")
+    return _maker(subject, program, preset.tested, known)
 
 
 def _python(subject: str, agent: AgentSettings, base: Path) -> Finding:
@@ -333,8 +334,18 @@ def _acp(subject: str, name: str, agent: AgentSettings, folder: Path) -> Finding
     if program is None:
         remedy = f"Install it: npm install -g {preset.package}"
         return Finding(Level.FIX, subject, f"{preset.command[0]} is not installed. {remedy}")
-    known = f"{program} (tested with {preset.tested}), {_signed_in(preset.signed_in, agent)}"
-    return Finding(Level.OK, subject, f"{known}. {preset.enforcement}")
+    known = f"{_signed_in(preset.signed_in, agent)}. {preset.enforcement}"
+    return _maker(subject, program, preset.tested, known)
+
+
+def _maker(subject: str, program: str, tested: str, known: str) -> Finding:
+    """A program of a maker: its version where that can be seen, and the tested one."""
+    version = npm_version(shutil.which(program) or program)
+    if not version or f"{version}.".startswith(f"{tested}."):
+        told = f"{version} (tested)" if version else f"(tested with {tested})"
+        return Finding(Level.OK, subject, f"{program} {told}, {known}")
+    told = f"{program} {version}; muster is tested with {tested}"
+    return Finding(Level.WARN, subject, f"{told}, {known}")
 
 
 def _signed_in(signs: tuple[str, ...], agent: AgentSettings) -> str:
