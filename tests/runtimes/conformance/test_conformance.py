@@ -1,6 +1,7 @@
 """What every runtime does in the life of a session, shown with a scripted program of each."""
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,14 @@ def stage(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     return Stage(request.param, tmp_path, monkeypatch)
 
 
+def of(has: Callable[[Subject], bool]) -> pytest.MarkDecorator:
+    """The runtimes of which a rule holds."""
+    subjects = [each for each in SUBJECTS if has(each)]
+    return pytest.mark.parametrize(
+        "stage", subjects, ids=[each.name for each in subjects], indirect=True
+    )
+
+
 async def ended(session: SessionHandle) -> None:
     await session.stop(Urgency.NOW)
     assert (await session.wait()).outcome is Outcome.COMPLETED
@@ -131,10 +140,8 @@ def test_a_session_with_a_worktree_works_in_it(stage: Stage) -> None:
     run(scene())
 
 
+@of(lambda subject: subject.confirms)
 def test_a_first_prompt_without_work_waits_for_the_next(stage: Stage) -> None:
-    if not stage.subject.confirms:
-        pytest.skip("its first prompt is always written")
-
     async def scene() -> None:
         session = await stage.start("You are Ada.", idle=True)
         assert stage.listener.words() == []
@@ -178,10 +185,8 @@ def test_an_interrupt_stops_the_work_and_not_the_session(stage: Stage) -> None:
     run(scene())
 
 
+@of(lambda subject: subject.name != "command")  # a deadline ends its turn: test_stopping.py
 def test_work_that_ignores_an_interrupt_does_not_keep_muster_waiting(stage: Stage) -> None:
-    if stage.subject.name == "command":
-        pytest.skip("a deadline of the turn ends it: see test_stopping.py")
-
     async def scene() -> None:
         python_agent.BLOCKED.clear()
         verb = "hang" if stage.subject.is_process else "block"
@@ -224,10 +229,8 @@ def test_a_stop_now_ends_work_and_session(stage: Stage) -> None:
     run(scene())
 
 
+@of(lambda subject: subject.is_process)
 def test_a_kill_leaves_no_process_behind(stage: Stage) -> None:
-    if not stage.subject.is_process:
-        pytest.skip("it has no process")
-
     async def scene() -> None:
         before = open_files()
         session = await stage.start("hang child", how="deaf")
@@ -316,10 +319,8 @@ def test_an_approval_is_asked_for_and_its_answer_told(stage: Stage, allowed: boo
     run(scene())
 
 
+@of(lambda subject: subject.resumes)
 def test_a_conversation_goes_on_after_a_crash(stage: Stage) -> None:
-    if not stage.subject.resumes:
-        pytest.skip("it keeps no conversations")
-
     async def scene() -> None:
         session = await stage.start("say remember the milk")
         await stage.listener.answered(1)
