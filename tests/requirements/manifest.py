@@ -3345,7 +3345,7 @@ CLAUDE = (
             "acceptance/makers/test_setting_up.py": [
                 "test_each_program_is_found_and_has_the_tools_until_they_are_removed"
             ],
-            "runtimes/test_npm_version.py": ["test_a_program_has_the_version_of_its_package"],
+            "cli/setup/test_npm_version.py": ["test_a_program_has_the_version_of_its_package"],
             "engine/test_importing.py": ["test_two_imports_never_run_at_the_same_time"],
             "acceptance/makers/test_programs.py": [
                 "test_a_real_program_answers_asks_is_refused_and_is_interrupted"

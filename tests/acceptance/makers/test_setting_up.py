@@ -36,19 +36,21 @@ def test_each_program_is_found_and_has_the_tools_until_they_are_removed(tmp_path
     (home / "muster.toml").write_text(SETTINGS)
     env = {"HOME": str(person), "PATH": path_of_programs(), "OPENAI_API_KEY": "dummy"}
 
-    told = muster("--home", str(home), "doctor", **env).stdout.splitlines()
+    def run(*verb: str) -> subprocess.CompletedProcess[str]:
+        return muster("--home", str(home), *verb, cwd=home.parent, **env)
+
+    told = run("doctor").stdout.splitlines()
     for agent in ("Codex", "Gemini", "Opencode", "Once"):
         [line] = [each for each in told if f"agent {agent} " in each]
         assert " (tested), " in line
 
     with live(home):
         for program, (line, works) in LISTS.items():
-            setting = ("--home", str(home), "mcp")
-            shown = muster(*setting, "install", program, "--yes", **env)
+            shown = run("mcp", "install", program, "--yes")
             assert shown.returncode == 0, shown.stderr
             assert '"mcp"' in shown.stdout
             assert works in listed(line, env, home.parent), program
-            assert muster(*setting, "remove", program, "--yes", **env).returncode == 0
+            assert run("mcp", "remove", program, "--yes").returncode == 0
             assert "muster" not in listed(line, env, home.parent).replace(str(tmp_path), "")
 
 

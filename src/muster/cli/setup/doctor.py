@@ -25,6 +25,7 @@ from muster.cli.options import home_option
 from muster.cli.reading import running
 from muster.cli.render import Cell, Tone, count, table
 from muster.cli.setup.findings import Finding, Level
+from muster.cli.setup.npm_version import npm_version
 from muster.cli.setup.verifying import verify_home
 from muster.cli.terminal import look
 from muster.confine.kernel import support
@@ -37,7 +38,6 @@ from muster.runtimes.claude.program import TESTED as CLAUDE_TESTED
 from muster.runtimes.claude.program import installed_program, other_version, program_version
 from muster.runtimes.codex.runtime import ENFORCEMENT, INSTALL, TESTED, codex_program
 from muster.runtimes.command import limits_of
-from muster.runtimes.npm_version import npm_version
 from muster.runtimes.once.presets import ONCE, run_once
 from muster.runtimes.process.cgroups import delegation
 from muster.runtimes.process.orphans import why_not_adopting
