@@ -659,6 +659,30 @@ class TeamTaken(Refused):
     """
 
 
+class TeamLeft(Refused):
+    """The team {team!r} was moved out of {place}. In the home that it was moved to, `muster
+    move-store` brings it back; where that was interrupted, `muster move-store --back` finishes it.
+    """
+
+
+class TeamInUse(Refused):
+    """A muster runs the team {team!r} in {place}. Stop it (`muster down`), then retry."""
+
+
+class AlreadyMoved(Refused):
+    """The log of {home} is in {place} already. Nothing was moved."""
+
+
+class DatabaseInSettings(Refused):
+    """{path} names a database (store.database), so a log in the home would be refused. Remove the
+    line, or unset MUSTER_STORE_DATABASE, then retry: the home knows its database without it.
+    """
+
+
+class CopyDiffers(Unavailable):
+    """The copy of the log in {place} differs from it ({detail}), so nothing was changed. Retry."""
+
+
 class StoppedUnlogged(StoreFailed):
     """The log could not be written ({detail}). {name!r} is stopped all the same, and its pause is
     recorded when there is room. Make room on the disk, or make the home writable.

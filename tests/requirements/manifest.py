@@ -805,6 +805,21 @@ LOG = (
         },
     ),
     Promise(
+        "A log moves into a database and back with the same bytes, and a move that is killed leaves nothing half-done.",
+        {
+            "backup/test_moving.py": [
+                "test_a_log_moves_there_and_back_with_the_same_bytes",
+                "test_an_old_log_without_a_hash_chain_moves_as_it_is",
+                "test_the_name_of_a_team_that_is_used_is_refused",
+                "test_a_team_that_runs_is_not_moved",
+                "test_a_move_that_is_killed_leaves_nothing",
+                "test_a_copy_that_was_not_taken_into_use_is_replaced",
+                "test_a_way_back_that_was_cut_off_at_its_end_is_finished",
+                "test_a_team_in_a_database_is_backed_up_and_restored",
+            ],
+        },
+    ),
+    Promise(
         "Concurrent commands share a commit and keep their order.",
         {
             "engine/test_dispatcher.py": [

@@ -372,7 +372,7 @@ DOORS = (
     ),
     Door(
         ("muster.cli.setup.doctor", "muster.cli.setup.verifying"),
-        ("muster.store.chain", "muster.store.verifying"),
+        ("muster.store.chain", "muster.store.opening", "muster.store.verifying"),
         "doctor verifies the whole log, and changes nothing",
     ),
     Door(
@@ -400,9 +400,9 @@ DOORS = (
         "`muster up` runs the whole",
     ),
     Door(
-        ("muster.cli.run.team_database",),
+        ("muster.cli.run.team_database", "muster.cli.setup.join"),
         ("muster.store.opening",),
-        "`muster up` begins a team in a database before the home names it",
+        "a team in a database is begun or found before the home names it",
     ),
     Door(
         ("muster.cli.delegate.served",),

@@ -1,8 +1,9 @@
 """Makes a backup of a home, also while a server writes to it.
 
-The log is copied by SQLite itself in one read transaction, so the copy is the log as it was at one
-commit, and no writer waits. The copy is verified before it is packed, and the finished file is read
-back before it gets its name: a backup that exists can be restored.
+The log is copied in one read transaction, so the copy is the log as it was at one commit, and no
+writer waits; the log of a team in a database is copied into a file as well. The copy is verified
+before it is packed, and the finished file is read back before it gets its name: a backup that
+exists can be restored.
 """
 
 import gzip
@@ -21,12 +22,13 @@ import msgspec
 from muster.backup.manifest import FORMAT, MANIFEST, BackedUpFile, Manifest
 from muster.backup.reading import read_backup
 from muster.errors import LogCorrupt, NoTeam
+from muster.home.database import has_log
 from muster.home.faults import file_fault
 from muster.home.lock import LOG_FILE
 from muster.machines.attachments import FILES_FOLDER
 from muster.regular_files import open_for_owner_only, open_regular
 from muster.settings.model import SETTINGS_FILE
-from muster.store.copying import copy_log
+from muster.store.opening import copy_home_log
 from muster.store.verifying import Verified, verify_log
 from muster.version import __version__
 
@@ -53,12 +55,12 @@ def make_backup(
     home: Path, target: Path, *, now: datetime, with_output: bool, progress: Progress
 ) -> MadeBackup:
     """Back the home up into the file `target`, which is replaced once the backup is complete."""
-    if not (home / LOG_FILE).is_file():
+    if not has_log(home):
         raise NoTeam(home=str(home))
     try:
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
             aside = Path(folder)
-            verified = _copy_log(home / LOG_FILE, aside / LOG_FILE, progress)
+            verified = _copy_log(home, aside / LOG_FILE, progress)
             sources = [_Source(LOG_FILE, aside / LOG_FILE), *_others(home, with_output=with_output)]
             manifest = _manifest(sources, verified, now)
             packed = aside / "packed"
@@ -70,14 +72,14 @@ def make_backup(
     return MadeBackup(manifest, target.stat().st_size)
 
 
-def _copy_log(source: Path, copy: Path, progress: Progress) -> Verified:
+def _copy_log(home: Path, copy: Path, progress: Progress) -> Verified:
     """Copy the log as it is now, and verify the copy."""
-    copy_log(source, copy, lambda share: progress("copying the log", share))
+    copy_home_log(home, copy, lambda share: progress("copying the log", share))
     verified = verify_log(
         copy, progress=lambda done, of: progress("verifying the log", done / max(of, 1))
     )
     if verified.damages:
-        raise LogCorrupt(path=str(source), detail="; ".join(verified.damages))
+        raise LogCorrupt(path=str(home), detail="; ".join(verified.damages))
     return verified
 
 

@@ -103,6 +103,10 @@ VERBS: Final[Mapping[str, Verb]] = {
     "confine": Verb("run.confine", RUN, "Run a command that may write only what a policy allows."),
     "init": Verb("setup.init", SET_UP, "Write a starter settings file, or a team from a template."),
     "restore": Verb("setup.restore", SET_UP, "Restore the team of a backup, as a new home."),
+    "join": Verb("setup.join", SET_UP, "Make a home for a team that is in the database URL."),
+    "move-store": Verb(
+        "setup.move_store", SET_UP, "Move the log into the PostgreSQL database URL, or back."
+    ),
     "notify": Verb("setup.notify", SET_UP, "Send a test notification to targets of muster.toml."),
     "doctor": Verb("setup.doctor", SET_UP, "Check installation, home, settings, agents and log."),
     "claude-plugin": Verb("setup.claude_plugin", SET_UP, "Install muster's plugin in Claude Code."),

@@ -1,9 +1,11 @@
 """Opens the log of a home, wherever it is: in the file `team.db`, or in a database.
 
-asyncpg is imported only for a log in a database.
+asyncpg is imported only for a log in a database, and everything else when it is needed: the quick
+verbs come through here.
 """
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,7 @@ from muster.store.reading import LogReader
 
 if TYPE_CHECKING:
     from muster.store.postgres.connecting import Database
+    from muster.store.verifying import Progress, Verified
 
 
 def open_reader(home: Path) -> ReadableLog:
@@ -50,6 +53,39 @@ async def open_store(home: Path) -> EventStore:
     except BaseException:
         lock.release()
         raise
+
+
+def verify_home_log(
+    home: Path, *, places: frozenset[int] = frozenset(), progress: "Progress"
+) -> "Verified":
+    """Read and check the whole log of a home, and note the digests at `places`."""
+    kept = database_of(home, os.environ)
+    if kept is None:
+        from muster.store.verifying import verify_log
+
+        return verify_log(home / LOG_FILE, places=places, progress=progress)
+    database = database_at(kept)
+    import asyncio
+
+    from muster.store.postgres.copying import verify_database
+
+    return asyncio.run(verify_database(database, kept.team, places, progress))
+
+
+def copy_home_log(home: Path, copy: Path, progress: Callable[[float], object]) -> None:
+    """Copy the log of a home to a new file as it is at one commit, while others write to it."""
+    kept = database_of(home, os.environ)
+    if kept is None:
+        from muster.store.copying import copy_log
+
+        copy_log(home / LOG_FILE, copy, progress)
+        return
+    database = database_at(kept)
+    import asyncio
+
+    from muster.store.postgres.copying import download
+
+    asyncio.run(download(database, kept.team, copy, lambda done, of: progress(done / max(of, 1))))
 
 
 async def begin_team(kept: TeamDatabase, *, is_new: bool) -> None:

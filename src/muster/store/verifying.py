@@ -54,7 +54,7 @@ def verify_log(
         raise NoTeam(home=str(path.parent))
     with damage_reported(path), _opened(path) as connection:
         version = version_of(connection, path)
-        check = _ChainCheck(places)
+        check = ChainCheck(places)
         query = "read_chain" if version >= CHAIN_SINCE else "read_unchained"
         total = 0
         with check.noting_damage():
@@ -86,7 +86,7 @@ def _structure(connection: sqlite3.Connection) -> Iterator[str]:
             yield f"SQLite: {found}"
 
 
-class _ChainCheck:
+class ChainCheck:
     """Checks one event after the other."""
 
     def __init__(self, places: frozenset[int]) -> None:

@@ -7,20 +7,19 @@ from muster.cli.progress import ProgressLine
 from muster.cli.render import count
 from muster.cli.setup.findings import Finding, Level
 from muster.errors import LogRewritten, MusterError
-from muster.home.lock import LOG_FILE
 from muster.store.chain import LogHead
-from muster.store.verifying import Verified, verify_log
+from muster.store.opening import verify_home_log
+from muster.store.verifying import Verified
 
 SUBJECT = "whole log"
 
 
 def verify_home(home: Path, heads: Sequence[LogHead]) -> Iterator[Finding]:
     """Verify the log of a home, and that it still has these heads."""
-    path = home / LOG_FILE
     try:
         with ProgressLine() as line:
-            verified = verify_log(
-                path,
+            verified = verify_home_log(
+                home,
                 places=frozenset(head.seq for head in heads),
                 progress=lambda done, of: line.show("verifying the log", done / max(of, 1)),
             )
@@ -33,7 +32,7 @@ def verify_home(home: Path, heads: Sequence[LogHead]) -> Iterator[Finding]:
     if not verified.damages:
         yield Finding(Level.OK, SUBJECT, _sound(verified))
     for head in heads:
-        yield _compared(path, verified, head)
+        yield _compared(home, verified, head)
 
 
 def _sound(verified: Verified) -> str:
@@ -44,7 +43,7 @@ def _sound(verified: Verified) -> str:
     return f"{events}, hash chain unbroken{since}; head {verified.head}"
 
 
-def _compared(path: Path, verified: Verified, head: LogHead) -> Finding:
+def _compared(home: Path, verified: Verified, head: LogHead) -> Finding:
     if verified.links.get(head.seq) == head.digest:
         return Finding(Level.OK, "head", f"the log contains {head}")
-    return Finding(Level.FIX, "head", str(LogRewritten(path=str(path), head=str(head))))
+    return Finding(Level.FIX, "head", str(LogRewritten(path=str(home), head=str(head))))

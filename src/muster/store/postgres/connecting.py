@@ -5,7 +5,7 @@ which nobody knows. A lost answer ends the connection, and the work is done agai
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any, Final, NamedTuple, Protocol, TypeVar, cast
 
@@ -67,8 +67,21 @@ class Connection(Protocol):
         """`LISTEN`: call back with the connection, the sender's pid, the channel and its text."""
         ...
 
-    def transaction(self) -> AbstractAsyncContextManager[object]:
+    def transaction(
+        self, *, isolation: str | None = None, readonly: bool = False
+    ) -> AbstractAsyncContextManager[object]:
         """A transaction for the body of an `async with`."""
+        ...
+
+    async def copy_records_to_table(
+        self,
+        table_name: str,
+        *,
+        records: AsyncIterable[tuple[object, ...]],
+        columns: Sequence[str],
+        schema_name: str,
+    ) -> str:
+        """`COPY`: write rows into a table."""
         ...
 
     def get_server_pid(self) -> int:

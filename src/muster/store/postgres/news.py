@@ -16,7 +16,7 @@ from muster.store.postgres.opening import SQL, OpenLog
 
 POLL_SECONDS: Final = 1.0
 
-_NAMESPACE: Final = "muster"
+NAMESPACE: Final = "muster"
 """Of the lock that every writer of a team shares, so that they can be counted."""
 
 _HELLO: Final = "0"
@@ -70,7 +70,7 @@ class News:
 
         async with asyncio.timeout(CALL_SECONDS):
             await connection.add_listener(self._channel, hear)
-            await connection.execute(SQL["join"], _NAMESPACE, self._log.team)
+            await connection.execute(SQL["join"], NAMESPACE, self._log.team)
             await connection.execute(SQL["tell"], self._channel, _HELLO)
         while True:
             async with asyncio.timeout(CALL_SECONDS):
@@ -79,7 +79,7 @@ class News:
 
     async def _look_around(self, connection: Connection) -> None:
         """Poll: count the writers, and let the log be looked at."""
-        writers = await connection.fetchval(SQL["count_writers"], _NAMESPACE, self._log.team)
+        writers = await connection.fetchval(SQL["count_writers"], NAMESPACE, self._log.team)
         self._has_company = writers > 1
         self._look(SEQ_END)
 

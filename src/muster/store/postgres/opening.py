@@ -4,12 +4,17 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import Final, NamedTuple
 
-from muster.errors import DatabaseUnusable, LogTooNew, MusterError, NoTeam
+from muster.errors import DatabaseUnusable, LogTooNew, MusterError, NoTeam, TeamLeft
 from muster.store.chain import LogHead
 from muster.store.postgres.connecting import Connection, Database, Link, detail_of
 from muster.store.sql import Migration, migrations, queries
 
 SQL: Final = queries("postgres")
+
+USED: Final = "used"
+ARRIVED: Final = "arrived"
+LEFT: Final = "left"
+"""Whether the log of a team is used in a database (`0002_moving.sql`)."""
 
 POSTGRES: Final[Sequence[Migration]] = migrations("postgres")
 
@@ -42,6 +47,7 @@ async def open_log(database: Database, name: str, *, creates: bool = True) -> Op
             if creates:
                 await writer.execute(SQL["create_team"], name)
             team, head = await find_team(writer, database, name)
+            await writer.execute(SQL["set_state"], team, USED)
             reader = await database.connect()
         except BaseException:
             writer.terminate()
@@ -79,7 +85,9 @@ async def find_team(connection: Connection, database: Database, name: str) -> tu
     found = await connection.fetchrow(SQL["find_team"], name)
     if found is None:
         raise NoTeam(home=f"{database.place} with the name {name!r}")
-    team, seq, link = found
+    team, seq, link, state = found
+    if state == LEFT:
+        raise TeamLeft(place=database.place, team=name)
     return team, LogHead(seq, link)
 
 

@@ -27,8 +27,61 @@ INSERT INTO muster.migrations (number) VALUES ($1)
 INSERT INTO teams (name) VALUES ($1) ON CONFLICT (name) DO NOTHING
 
 -- name: find_team
--- A team, and where its log ends. $1 is its name.
-SELECT id, last_seq, last_link FROM teams WHERE name = $1
+-- A team, where its log ends, and whether it is used here. $1 is its name.
+SELECT id, last_seq, last_link, state FROM teams WHERE name = $1
+
+-- name: lock_team
+-- The same; nobody else moves the end, or opens a copy, until this transaction is over.
+SELECT id, last_seq, last_link, state FROM teams WHERE name = $1 FOR UPDATE
+
+-- name: set_state
+-- Note whether the log is used here, in $2.
+UPDATE teams SET state = $2 WHERE id = $1 AND state <> $2
+
+-- name: arrive
+-- The log was copied here: it ends at $2 with the digest $3.
+UPDATE teams SET state = 'arrived', last_seq = $2, last_link = $3 WHERE id = $1
+
+-- name: clear_events
+-- Delete the events of a copy.
+DELETE FROM events WHERE team = $1
+
+-- name: clear_snapshots
+-- Delete the snapshots of a copy.
+DELETE FROM snapshots WHERE team = $1
+
+-- name: clear_cursors
+-- Delete the cursors of a copy.
+DELETE FROM cursors WHERE team = $1
+
+-- name: sums
+-- What a copy is compared by: events, first and last place, checksums, bytes, digests of the data.
+SELECT count(*), coalesce(min(seq), 0), coalesce(max(seq), 0), coalesce(sum(crc), 0)::bigint,
+    coalesce(sum(length(data)), 0)::bigint,
+    coalesce(bit_xor(('x' || substr(md5(data), 1, 16))::bit(64)::bigint), 0)
+FROM events WHERE team = $1
+
+-- name: whole_page
+-- Up to $3 events behind the place $2 with all columns, up to the one that reaches $4 bytes.
+SELECT seq, type, seat, channel, crc, data, chain FROM (
+    SELECT *, sum(length(data)) OVER (ORDER BY seq) - length(data) AS before FROM (
+        SELECT * FROM events WHERE team = $1 AND seq > $2 ORDER BY seq LIMIT $3
+    ) AS page
+) AS measured
+WHERE before < $4 ORDER BY seq
+
+-- name: all_snapshots
+-- Every snapshot, for a copy.
+SELECT seq, version, crc, data FROM snapshots WHERE team = $1 ORDER BY seq
+
+-- name: all_cursors
+-- Every cursor, for a copy.
+SELECT reader, seq FROM cursors WHERE team = $1 ORDER BY reader
+
+-- name: add_cursors
+-- Cursors of a copy.
+INSERT INTO cursors (team, reader, seq)
+SELECT $1, cursor.reader, cursor.seq FROM unnest($2::text[], $3::bigint[]) AS cursor (reader, seq)
 
 -- name: append
 -- Append events behind the place $2 with the digest $3, and save cursors, if the log ends there.

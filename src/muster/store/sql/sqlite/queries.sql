@@ -17,6 +17,14 @@ SELECT chain FROM events ORDER BY seq DESC LIMIT 1
 -- Every event with its checksum and its digest, to verify the whole log.
 SELECT seq, type, seat, channel, crc, data, chain FROM events ORDER BY seq
 
+-- name: all_snapshots
+-- Every snapshot, for a copy.
+SELECT seq, version, crc, data FROM snapshots ORDER BY seq
+
+-- name: all_cursors
+-- Every cursor but that of the index, for a copy.
+SELECT reader, seq FROM cursors WHERE reader <> 'search' ORDER BY reader
+
 -- name: read_unchained
 -- Every event of a log from before the hash chain.
 SELECT seq, type, seat, channel, crc, data, NULL FROM events ORDER BY seq
