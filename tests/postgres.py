@@ -228,3 +228,14 @@ def in_database(home: Path) -> TeamDatabase:
     make_home(home)
     keep(home, kept)
     return kept
+
+
+STORES: Final = ("file", "database")
+"""Where a home can have its log: the parameters of a fixture."""
+
+
+def new_home(home: Path, store: str) -> Path:
+    """A home without a team, whose log will be in its own file or in this process's database."""
+    if store == "database":
+        in_database(home)
+    return home

@@ -38,6 +38,7 @@ from muster.delegation.session_folder import HOME_FOLDER
 from muster.delegation.session_log import OpenLogProvider
 from muster.delegation.task_runner import Tasks
 from muster.delegation.visiting import LoggedTeam, is_keeper_alive, open_in_turn
+from muster.engine.clocks.shared import following_server
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.feed import Feed
 from muster.engine.loading import Loaded, load_from
@@ -243,11 +244,12 @@ async def open_team(
 ) -> AsyncGenerator[Muster]:
     """Open the team in this home, and close it at the end."""
     store = await open_in_turn(home, SystemClock(), VISIT_SECONDS)
-    clock, ids = clock or SystemClock(), ids or RandomIds()
+    ids = ids or RandomIds()
     try:
         with options.reserve():
             async with (
                 watch_loop() as lags,
+                following_server(store, clock) as clock,
                 run_team(store, options, clock=clock, ids=ids, home=home) as muster,
             ):
                 muster.loop_lags = lags

@@ -9,14 +9,18 @@ import pytest
 
 from tests.live import Json, Scene, Server, a_scene, heard, live
 from tests.machines.turns.test_turns import BASIC_ROWS
+from tests.postgres import STORES, new_home
 
 SHORT = 0.3
 """A timeout that a test waits for."""
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
-    with live(tmp_path_factory.mktemp("turns") / "home") as running:
+@pytest.fixture(scope="module", params=STORES)
+def server(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Generator[Server]:
+    home = new_home(tmp_path_factory.mktemp("turns") / "home", request.param)
+    with live(home) as running:
         yield running
 
 

@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from tests.live import NO_TLS, Json, Server, live
+from tests.postgres import STORES, new_home
 from tests.waits import WAIT_SECONDS
 
 PROGRAM = """
@@ -47,14 +48,15 @@ env = {{ PROMPTS = {prompts} }}
 SEATS = (0, 1, 2, 3, 5, 6, 7, 8)
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
+@pytest.fixture(params=STORES)
+def home(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     """A home in which muster can bring agents to life."""
     program, prompts = tmp_path / "agent.py", tmp_path / "prompts"
     program.write_text(PROGRAM)
     prompts.mkdir()
     path = tmp_path / "team" / ".muster"
     path.mkdir(parents=True)
+    new_home(path, request.param)
     settings = SETTINGS.format(
         python=json.dumps(sys.executable),
         program=json.dumps(str(program)),

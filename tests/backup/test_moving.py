@@ -86,7 +86,10 @@ def test_a_log_moves_there_and_back_with_the_same_bytes(home: Path, target: Team
         team = load(log)
     shares: list[tuple[str, float]] = []
 
-    moved = asyncio.run(move_to_database(home, target, lambda *each: shares.append(each)))
+    def note(step: str, share: float) -> None:
+        shares.append((step, share))
+
+    moved = asyncio.run(move_to_database(home, target, note))
 
     assert moved.events == len(before["events"])
     assert shares[-1] == ("copying", 1.0)
@@ -99,7 +102,7 @@ def test_a_log_moves_there_and_back_with_the_same_bytes(home: Path, target: Team
         assert log.load_cursor("prompts") == 7
         assert log.load_snapshot(1) == Snapshot(3, b"three")
 
-    back = asyncio.run(move_home(home, lambda *each: shares.append(each)))
+    back = asyncio.run(move_home(home, note))
 
     assert back.events == moved.events
     assert shares[-1] == ("verifying", 1.0)

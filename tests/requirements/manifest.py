@@ -793,6 +793,17 @@ LOG = (
                 "test_verbs_without_a_server_read_the_database",
                 "test_the_option_names_the_database_once",
                 "test_a_home_with_a_log_of_its_own_is_not_led_elsewhere",
+                "test_a_team_goes_on_when_its_database_is_back",
+                "test_a_muster_that_is_killed_goes_on_where_the_database_is",
+                "test_a_database_that_was_set_back_ends_the_team",
+            ],
+            "cli/setup/test_database_findings.py": [
+                "test_a_real_server_is_described",
+                "test_what_is_amiss_is_named_with_its_remedy",
+            ],
+            "engine/clocks/test_shared.py": [
+                "test_time_is_the_databases_from_the_start",
+                "test_a_jump_of_the_databases_clock_is_followed_slowly",
             ],
             "home/test_database.py": [
                 "test_a_password_is_never_shown",

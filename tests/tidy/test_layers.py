@@ -400,9 +400,13 @@ DOORS = (
         "`muster up` runs the whole",
     ),
     Door(
-        ("muster.cli.run.team_database", "muster.cli.setup.join"),
-        ("muster.store.opening",),
-        "a team in a database is begun or found before the home names it",
+        (
+            "muster.cli.run.team_database",
+            "muster.cli.setup.database_findings",
+            "muster.cli.setup.join",
+        ),
+        ("muster.store.opening", "muster.store.postgres.examining"),
+        "a team in a database is begun or found before the home names it, and its server examined",
     ),
     Door(
         ("muster.cli.delegate.served",),

@@ -115,8 +115,8 @@ class Dispatcher:
 
     @property
     def is_failing(self) -> bool:
-        """Whether the last commit failed: the disk is full, or the home cannot be written."""
-        return self._is_failing
+        """Whether the last commit failed, or the log is away: a full disk, a dead database."""
+        return self._is_failing or self._store.is_away
 
     @property
     def team(self) -> Team:

@@ -8,6 +8,7 @@ index of the words in messages.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self
 
 import msgspec
@@ -138,6 +139,11 @@ class EventStore(Protocol):
         """Whether other writers may append to the log."""
         ...
 
+    @property
+    def is_away(self) -> bool:
+        """Whether the log cannot be reached at present, so that commands wait."""
+        ...
+
     def append(
         self, events: "Sequence[Event]", again: Decider | None = None
     ) -> "asyncio.Future[None]":
@@ -195,6 +201,14 @@ class EventStore(Protocol):
 
     async def save_cursor(self, reader: str, seq: int) -> None:
         """Save the last `seq` that a reader has handled."""
+        ...
+
+    async def server_time(self) -> datetime | None:
+        """The time of the server that keeps the log; None where this machine keeps it."""
+        ...
+
+    async def lost(self) -> None:
+        """Wait until it is known that nobody can go on with this opening of the log; raise why."""
         ...
 
     async def close(self) -> None:

@@ -13,6 +13,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
+from datetime import datetime
 
 from muster.durations import Durations
 from muster.errors import Closed, Impossible, LogRewound, MusterError, StoreFailed
@@ -85,6 +86,11 @@ class BatchingStore(ABC):
         """Whether other writers may append to the log."""
         return False
 
+    @property
+    def is_away(self) -> bool:
+        """Whether the log cannot be reached at present, so that commands wait."""
+        return False
+
     def __init__(self, last_seq: int) -> None:
         self.on_commit: Callable[[Sequence[Stored]], None] = _ignore_commit
         self.on_rollback: Callable[[], None] = _ignore_rollback
@@ -129,6 +135,14 @@ class BatchingStore(ABC):
         """The newest `seq` that was passed to `on_commit`; 0 for an empty log."""
         self._require_open()
         return self._last_seq
+
+    async def server_time(self) -> datetime | None:
+        """The time of the server that keeps the log; None where this machine keeps it."""
+        return None
+
+    async def lost(self) -> None:
+        """Wait for ever: a log of one writer fails, and works again."""
+        await asyncio.get_running_loop().create_future()
 
     async def close(self) -> None:
         """Commit the accepted calls, refuse later ones with `Closed`, and close the files."""

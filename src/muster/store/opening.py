@@ -17,6 +17,7 @@ from muster.store.reading import LogReader
 
 if TYPE_CHECKING:
     from muster.store.postgres.connecting import Database
+    from muster.store.postgres.examining import ServerFacts
     from muster.store.verifying import Progress, Verified
 
 
@@ -86,6 +87,19 @@ def copy_home_log(home: Path, copy: Path, progress: Callable[[float], object]) -
     from muster.store.postgres.copying import download
 
     asyncio.run(download(database, kept.team, copy, lambda done, of: progress(done / max(of, 1))))
+
+
+def examine_database(home: Path) -> "ServerFacts | None":
+    """Facts about the server that keeps the log of a home; None where the log is in a file."""
+    kept = database_of(home, os.environ)
+    if kept is None:
+        return None
+    database = database_at(kept)
+    import asyncio
+
+    from muster.store.postgres.examining import examine
+
+    return asyncio.run(examine(database))
 
 
 async def begin_team(kept: TeamDatabase, *, is_new: bool) -> None:

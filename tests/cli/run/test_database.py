@@ -1,15 +1,19 @@
 """A team whose log is in PostgreSQL, as a person runs it: one command, restarts, other shells."""
 
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from muster.home.database import FILE, find
+from tests.forkserver import ForkedProcess
 from tests.homes import muster
 from tests.live import Scene, Server, a_scene, live
-from tests.postgres import a_database, new_team
+from tests.postgres import QUICK, a_database, new_cluster, new_team, remove
+from tests.waits import WAIT_SECONDS, until
 
 
 @pytest.fixture
@@ -50,6 +54,7 @@ def test_a_team_lives_in_a_database_and_goes_on_after_a_restart(tmp_path: Path, 
     with live(home) as server, a_scene(server) as scene:  # the home remembers its database
         names = [each["name"] for each in scene.get("/api/agents")["agents"]]
         assert pm in names
+        assert scene.get("/api/log?types=settings_applied&limit=10")["events"] == []
     assert {path.name for path in home.glob("team.*")} == {FILE}
 
 
@@ -117,3 +122,68 @@ def test_what_is_no_address_is_refused_before_anything_starts(tmp_path: Path, wr
     assert refused.returncode == 2
     assert "postgresql://USER@HOST/DATABASE" in refused.stderr
     assert not (tmp_path / "home").exists()
+
+
+def test_a_team_goes_on_when_its_database_is_back(tmp_path: Path) -> None:
+    cluster = new_cluster(f"killed-{os.getpid()}")
+    cluster.start(*QUICK)
+    try:
+        with (
+            live(tmp_path, MUSTER_STORE_DATABASE=cluster.url()) as server,
+            a_scene(server) as scene,
+        ):
+            scene.connected("pm")
+            scene.opened("pm")
+            scene.says("before")
+            cluster.kill()
+            until(lambda: scene.get("/api/health")["status"] == "failing")
+            assert scene.call("GET", "/api/ready").status_code == 503
+            with ThreadPoolExecutor(1) as beside:
+                waiting = beside.submit(scene.says, "meanwhile")
+                cluster.start(*QUICK)
+                waiting.result()
+            scene.says("after")
+            until(lambda: scene.get("/api/health")["status"] == "ok")
+            assert scene.call("GET", "/api/ready").status_code == 200
+            page = scene.get(f"{scene.channel}/messages?limit=100")
+            said = [each["text"] for each in page["messages"]]
+            assert said == ["before", "meanwhile", "after"]
+    finally:
+        remove(cluster)
+
+
+def test_a_muster_that_is_killed_goes_on_where_the_database_is(tmp_path: Path, team: str) -> None:
+    home = tmp_path / "home"
+    with live(home, **environ(team)) as server:
+        pm = say_something(server)
+        server.process.kill()
+        server.process.wait(WAIT_SECONDS)
+    with live(home, **environ(team)) as server, a_scene(server) as scene:
+        assert pm in [each["name"] for each in scene.get("/api/agents")["agents"]]
+        assert scene.get("/api/health")["status"] == "ok"
+    verified = muster("doctor", "--verify", "--home", str(home))
+    assert "hash chain unbroken" in verified.stdout, verified.stdout
+
+
+def test_a_database_that_was_set_back_ends_the_team(tmp_path: Path) -> None:
+    cluster = new_cluster(f"rewound-{os.getpid()}")
+    cluster.start(*QUICK)
+    address = cluster.url()
+    try:
+        with live(tmp_path, MUSTER_STORE_DATABASE=address) as server, a_scene(server) as scene:
+            scene.connected("pm")
+            cluster.stop()
+            older = cluster.copied(cluster.folder / "older")
+            cluster.start(*QUICK)
+            scene.opened("pm")
+            cluster.stop()
+            cluster.rewind(older)
+            cluster.start(*QUICK)
+            assert server.process.wait(WAIT_SECONDS) == 5
+            assert isinstance(server.process, ForkedProcess)
+            assert "replaced by an older copy" in server.process.errors()
+        with live(tmp_path) as server, a_scene(server) as scene:
+            assert scene.get("/api/health")["status"] == "ok"
+            assert scene.get("/api/channels")["channels"] == []
+    finally:
+        remove(cluster)

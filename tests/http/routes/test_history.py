@@ -9,11 +9,15 @@ from muster.machines.state import Status, TurnState
 from muster.machines.vocabulary import RunMode
 from tests.asking import Asker, asker
 from tests.live import Json, Scene, Server, a_scene, live
+from tests.postgres import STORES, new_home
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
-    with live(tmp_path_factory.mktemp("history") / "home") as running:
+@pytest.fixture(scope="module", params=STORES)
+def server(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Generator[Server]:
+    home = new_home(tmp_path_factory.mktemp("history") / "home", request.param)
+    with live(home) as running:
         yield running
 
 

@@ -5,11 +5,15 @@ from collections.abc import Generator
 import pytest
 
 from tests.live import Json, Scene, Server, a_scene, live
+from tests.postgres import STORES, new_home
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
-    with live(tmp_path_factory.mktemp("messages") / "home", MUSTER_TEAM_HUMAN="Grace") as running:
+@pytest.fixture(scope="module", params=STORES)
+def server(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Generator[Server]:
+    home = new_home(tmp_path_factory.mktemp("messages") / "home", request.param)
+    with live(home, MUSTER_TEAM_HUMAN="Grace") as running:
         yield running
 
 

@@ -109,6 +109,7 @@ def up(
         else:
             remember_database(home, settings.store, database)
             take_variables(home, os.environ)
+            settings = _load(home, host, port, no_browser)  # as each reload will find them
         load = None if demo else partial(_load, home, host, port, no_browser)
         if is_new:
             make_home(home)  # before its first file: a repository around it does not see it

@@ -24,6 +24,7 @@ from muster.cli.following import followed_in
 from muster.cli.options import home_option
 from muster.cli.reading import running
 from muster.cli.render import Cell, Tone, count, table
+from muster.cli.setup.database_findings import database_findings
 from muster.cli.setup.findings import Finding, Level
 from muster.cli.setup.npm_version import npm_version
 from muster.cli.setup.verifying import verify_home
@@ -111,6 +112,7 @@ def examine(home: Path) -> Iterator[Finding]:
     yield _home(home)
     yield from _settings_and_port(home)
     yield _log(home)
+    yield from database_findings(home)
     yield from _programs()
     yield _confinement()
     yield _daemons()

@@ -6,6 +6,8 @@
     news.py          hints that others have written: NOTIFY, and a poll beneath
     blocking.py      the log for verbs without an event loop
     reading.py       pages of the log, searches, snapshots, cursors
+    copying.py       whole logs into files and back; verifying one
+    examining.py     facts about a server, for `muster doctor`
     store.py         the store: who waits for which commit, and decides again
 
 Nobody holds a lock while it decides, unless writers get in each other's way: then the next commit

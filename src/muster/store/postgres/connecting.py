@@ -136,13 +136,15 @@ def detail_of(error: Exception) -> str:
 class Attempts:
     """The attempts at one piece of work, until the server answers or time is up."""
 
-    def __init__(self, *, writes: bool = False, in_doubt: bool = False) -> None:
-        """`in_doubt`: an answer was lost already."""
+    def __init__(
+        self, *, writes: bool = False, in_doubt: bool = False, seconds: float = GIVE_UP_SECONDS
+    ) -> None:
+        """`in_doubt`: an answer was lost already. No attempt begins after `seconds`."""
         self.in_doubt = in_doubt
         """Whether an answer was lost: the work may have been done."""
 
         self._writes = writes
-        self._until = asyncio.get_running_loop().time() + GIVE_UP_SECONDS
+        self._until = asyncio.get_running_loop().time() + seconds
 
     @property
     def deadline(self) -> float:
@@ -170,6 +172,8 @@ class Link:
         self._database = database
         self._connection: Connection | None = connection
         self._lock = asyncio.Lock()
+        self.is_away = False
+        """Whether the last attempt found no server."""
 
     async def connected(self) -> Connection:
         """The connection, or a new one."""
@@ -192,14 +196,17 @@ class Link:
                 try:
                     async with asyncio.timeout_at(attempts.deadline):
                         connection = await self.connected()
-                        return await work(connection)
+                        result = await work(connection)
+                        self.is_away = False
+                        return result
                 except MusterError:
                     raise
                 except asyncio.CancelledError:
                     self.drop()
                     raise
                 except Exception as error:
-                    if not is_answer(error):
+                    self.is_away = not is_answer(error)
+                    if self.is_away:
                         self.drop()
                     attempts.failed(error, was_sent=connection is not None)
                 await asyncio.sleep(PAUSE_SECONDS)

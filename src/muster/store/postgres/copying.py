@@ -39,7 +39,7 @@ _NOTHING: Final = (0, 0, 0, 0, 0, 0)
 
 
 class _Sums:
-    """What a copy is compared by, computed from its source."""
+    """Sums of a log by which a copy is compared with its source."""
 
     def __init__(self) -> None:
         self.of: tuple[int, ...] = _NOTHING

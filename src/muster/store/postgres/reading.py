@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Sequence
+from datetime import datetime
 
 from muster.errors import LogUnreadable, StoreFailed
 from muster.store.base import EVERYTHING, LogFilter, MessageSearch, SearchSlice, Snapshot, Stored
@@ -60,6 +61,11 @@ class PostgresReader:
         """The last `seq` that a reader has handled; 0 where it has none."""
         rows = await self._fetch("load_cursor", reader)
         return int(rows[0][0]) if rows else 0
+
+    async def server_time(self) -> datetime:
+        """The time of the server."""
+        rows = await self._fetch("server_time")
+        return rows[0][0]
 
     async def _page(self, query: str, *given: object) -> list[Stored]:
         return [checked(self._place, *row) for row in await self._fetch(query, *given)]

@@ -9,9 +9,10 @@ and appends. Without that, a writer that is quicker or nearer to the server woul
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
+from datetime import datetime
 from typing import Final, NamedTuple
 
-from muster.errors import DatabaseFailed, MusterError
+from muster.errors import DatabaseFailed, LogRewound, MusterError
 from muster.home.file_lock import FileLock
 from muster.store.base import (
     BYTES_END,
@@ -26,8 +27,8 @@ from muster.store.base import (
 from muster.store.batching import Batch, vet
 from muster.store.chain import LogHead, chained
 from muster.store.postgres.appending import CommitRequest, append, find_end, send, tail
-from muster.store.postgres.connecting import CALL_SECONDS, Connection, Database, is_answer
-from muster.store.postgres.news import News
+from muster.store.postgres.connecting import CALL_SECONDS, Attempts, Connection, Database, is_answer
+from muster.store.postgres.news import POLL_SECONDS, News
 from muster.store.postgres.opening import OpenLog, open_log
 from muster.store.postgres.reading import PostgresReader
 from muster.store.sharing import SharedStore
@@ -64,6 +65,8 @@ class PostgresStore(SharedStore):
         self._hinted = 0
         """A place up to which the log may have grown."""
 
+        self._is_lost = asyncio.Event()
+        self._rewound: LogRewound | None = None
         self._news = News(log, self._take_hint)
         self._loop = asyncio.get_running_loop()
         self._writing = self._loop.create_task(self._write_all())
@@ -88,6 +91,11 @@ class PostgresStore(SharedStore):
     def is_shared(self) -> bool:
         """Whether other writers may append to the log: they may come at any time."""
         return True
+
+    @property
+    def is_away(self) -> bool:
+        """Whether the log cannot be reached at present, so that commands wait."""
+        return self._log.writer.is_away
 
     async def read(
         self,
@@ -125,6 +133,17 @@ class PostgresStore(SharedStore):
         self._require_open()
         return await self._reader.load_cursor(reader)
 
+    async def server_time(self) -> datetime:
+        """The time of the server."""
+        self._require_open()
+        return await self._reader.server_time()
+
+    async def lost(self) -> None:
+        """Raise `LogRewound` once the database turns out to be an older copy of itself."""
+        await self._is_lost.wait()
+        assert self._rewound is not None
+        raise LogRewound(**self._rewound.found) from self._rewound
+
     # ── the task that writes ──────────────────────────────────────────────────────────────────────
 
     def _write(self, batch: Batch) -> None:
@@ -157,6 +176,9 @@ class PostgresStore(SharedStore):
                 with suppress(DatabaseFailed):  # the next poll looks again
                     await self._look()
         except Exception as error:
+            if isinstance(error, LogRewound):
+                self._rewound = error
+                self._is_lost.set()
             self._failed(error)
 
     async def _commit(self) -> None:
@@ -230,7 +252,8 @@ class PostgresStore(SharedStore):
             end = await find_end(self._log, connection, "find_end", self._end)
             await self._catch_up(connection, end)
 
-        await self._log.writer.run(look)
+        # Briefly: commands that come meanwhile wait behind it, and the next poll looks again.
+        await self._log.writer.run(look, Attempts(seconds=POLL_SECONDS))
 
     async def _catch_up(self, connection: Connection, end: LogHead) -> bool:
         """Take in the events up to `end`; whether there were any."""

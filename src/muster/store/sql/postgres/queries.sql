@@ -190,6 +190,23 @@ WHERE team = $1 AND seq NOT IN (
 -- The last event that a reactor has handled.
 SELECT seq FROM cursors WHERE team = $1 AND reader = $2
 
+-- name: server_time
+-- The time. $1 is not used.
+SELECT clock_timestamp() WHERE $1::integer IS NOT NULL
+
+-- name: server_facts
+-- Facts about the server, for `muster doctor`. Without parameters.
+SELECT current_setting('server_version_num')::integer / 10000, current_setting('server_version'),
+    pg_is_in_recovery(), current_setting('fsync')::boolean,
+    current_setting('synchronous_standby_names'),
+    (SELECT count(*) FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum')),
+    current_setting('max_connections')::integer
+        - current_setting('superuser_reserved_connections')::integer,
+    (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
+    coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false),
+    coalesce(inet_server_addr() <<= '127.0.0.0/8' OR inet_server_addr() = '::1', true),
+    clock_timestamp()
+
 -- name: join
 -- Be counted as a writer of the team until the connection ends. $1 is `muster`, $2 the team.
 SELECT pg_advisory_lock_shared(hashtext($1), $2)

@@ -1,0 +1,1 @@
+"""The clock of a team whose log another machine keeps: that machine's time."""
