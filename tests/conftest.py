@@ -4,9 +4,10 @@ import gc
 import signal
 import sys
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from pkgutil import walk_packages
 from typing import Any, Final
@@ -77,9 +78,31 @@ LONG: Final = ("acceptance", "guides", "stress", "demo", "web/test_makers.py")
 """Folders and files with tests of half a minute and more, which wait for other programs."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Run the slowest tests first: one that begins last would keep all other processes waiting."""
     items.sort(key=lambda item: 0 if is_exhaustive(item) else 1 if is_long(item) else 2)
+    worker: dict[str, Any] = getattr(config, "workerinput", {})
+    items[:] = dealt(items, worker.get("workercount", 1))
+
+
+def dealt(items: Sequence[pytest.Item], workers: int) -> list[pytest.Item]:
+    """The tests in an order in which each process of pytest-xdist begins with slow ones: at first
+    it gives each process as many tests as the others, in order. The long tests of a file stay
+    together, because they share a server."""
+    slow = [item for item in items if is_exhaustive(item) or is_long(item)]
+    quick = iter(items[len(slow) :])
+    piles: list[list[pytest.Item]] = [[] for _ in range(workers)]
+    places: dict[str, int] = {}
+    for item in slow:
+        group = item.nodeid if is_exhaustive(item) else str(item.path)
+        piles[places.setdefault(group, len(places) % workers)].append(item)
+    order: list[pytest.Item] = []
+    for number, pile in enumerate(piles):
+        share = (len(items) - len(order)) // (workers - number)
+        order += [*pile, *islice(quick, max(0, share - len(pile)))]
+    order += quick
+    assert len(order) == len(items)
+    return order
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
