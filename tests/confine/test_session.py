@@ -102,6 +102,13 @@ def test_git_runs_no_program_that_a_folder_of_a_clone_names(root: Path, tmp_path
     assert not judge("MAIN", "Bash", cleared, cwd=str(project)).allowed
 
 
+def test_a_folder_with_a_colon_brings_no_other_folder_into_the_path(tmp_path: Path) -> None:
+    root = tmp_path / "with:bin" / "session"
+    (root / "conversations" / "conv_001" / "outputs").mkdir(parents=True)
+    found = carry_out(wrapped("echo $PATH", root, tmp_path), tmp_path)
+    assert str(tmp_path) not in found.stdout
+
+
 def test_a_plan_is_made_once_and_again_for_another_kernel(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -51,8 +51,7 @@ class LineConfinement:
     ) -> str:
         """The line that runs a line confined."""
         outputs = newest_outputs(self._root)
-        programs = quoted(f"{self._root}/{FOLDER}/{PROGRAMS}")
-        inner = ["bash", "-c", f"PATH={programs}:$PATH; {line}"]
+        inner = ["bash", "-c", self._with_programs(line)]
         if self._bubblewrap:
             command = self._in_bubblewrap([*outputs, *_created(files)], network, inner)
         else:
@@ -71,6 +70,14 @@ class LineConfinement:
             return line.startswith(f"{quoted(self._bubblewrap)} '--die-with-parent' '--ro-bind' ")
         start = [*launcher(), f"{self._root}/{FOLDER}/{PLAN}"]
         return line.startswith(" ".join(quoted(word) for word in start) + " ")
+
+    def _with_programs(self, line: str) -> str:
+        """A line whose PATH begins with the programs of the session.
+
+        A colon would divide their folder into two, of which one could be a folder of the project.
+        """
+        programs = f"{self._root}/{FOLDER}/{PROGRAMS}"
+        return line if ":" in programs else f"PATH={quoted(programs)}:$PATH; {line}"
 
     def _in_bubblewrap(self, write: list[str], network: bool, inner: list[str]) -> list[str]:
         from muster.confine import bubblewrap
