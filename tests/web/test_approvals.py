@@ -11,7 +11,7 @@ from muster.machines.ids import ChannelId
 from tests.asking import Asker, asker
 from tests.inside import Inside, inside
 from tests.live import Json
-from tests.web.pages import PHONE, Watched, in_both_themes
+from tests.web.pages import DESKTOP, PHONE, Watched, in_both_themes
 from tests.web.test_hostile import harmless
 from tests.web.test_team import card
 
@@ -349,3 +349,9 @@ def test_approval_requests_are_accessible(inspector: Watched, muster: Inside) ->
         note = request(page, asked).get_by_role("textbox").bounding_box()
         assert note is not None
         assert note["y"] + note["height"] <= tall["y"]  # a line of its own: nothing is cut off
+    page.set_viewport_size(DESKTOP)
+    page.goto(f"{muster.server.url}/#/agent/Bo")
+    muster.runs("Bo")
+    shown = muster.asks("Bo", "Bash", "make")
+    expect(request(page, shown)).to_be_visible()
+    expect(page.get_by_role("textbox", name="Message to Bo")).to_be_in_viewport(ratio=1)

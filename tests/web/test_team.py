@@ -16,7 +16,7 @@ from tests.asking import Asker, asker
 from tests.homes import ADA, TWO_AGENTS
 from tests.live import Server, live
 from tests.waits import until
-from tests.web.pages import Watched, home_with, played
+from tests.web.pages import DESKTOP, PHONE, Watched, home_with, played
 from tests.web.teams import command, led, programs
 
 
@@ -258,6 +258,11 @@ def test_agents_that_wait_fail_or_are_stuck_come_first_and_in_the_title(
     expect(needs).to_contain_text("exit code 3")
     expect(page).to_have_title("(2) Team · muster")
     expect(needs.get_by_role("listitem").first).to_contain_text("Ada")
+    page.set_viewport_size(PHONE)
+    buttons = needs.get_by_role("listitem").last.locator("button, .button").all()
+    places = [each.bounding_box() for each in buttons]
+    assert len({round(place["y"]) for place in places if place}) == 1  # in one line
+    page.set_viewport_size(DESKTOP)
     ends = "/api/log?types=session_end&agent=Faily&limit=1000"
     before = len(operator.get(ends)["events"])
     page.get_by_role("button", name="Run again: Faily").click()

@@ -21,7 +21,14 @@ const LATE_MS = 200; // after a change that comes with time
 const LONGEST_TIMER_MS = 3600 * 1000;
 const OF_NEEDS = /^(conversation_end|need_settled|need_reopened|workspace_\w+)$/; // name no seat and no channel
 const NOTED = "agent_output,agent_message,agent_activity";
-const WHOLE = new Set(["muster_started", "muster_stopping", "muster_stopped", "node_lost", "node_returned", "documents_imported"]); // each may change every badge
+const WHOLE = new Set([
+  "muster_started",
+  "muster_stopping",
+  "muster_stopped",
+  "node_lost",
+  "node_returned",
+  "documents_imported",
+]); // each may change every badge
 const BEGINNINGS = new Set(["tool_call", "helper_started"]); // activities that begin; finished ones are not shown
 
 class Store {
