@@ -750,6 +750,12 @@ LOG = (
                 "test_a_node_that_stops_hands_over_who_may_move_and_the_others_wait_for_it",
                 "test_only_a_person_can_say_that_a_process_on_a_lost_node_is_dead",
             ],
+            "simulation/test_several.py": [
+                "test_no_seat_has_two_processes_whatever_happens_to_its_machines",
+                "test_a_warden_that_does_not_kill_is_found",
+                "test_a_runtime_that_does_not_ask_in_the_last_moment_is_found",
+                "test_machines_that_give_up_others_too_early_are_found",
+            ],
         },
     ),
     Promise(

@@ -22,16 +22,17 @@ from muster.machines.identity.crew import is_shown
 from muster.machines.identity.places import grid_place, in_free_seat, occupant
 from muster.machines.ids import (
     GRID_SEATS,
-    HERE,
     LEAD_SEAT,
     SEATS_APART,
     ChannelId,
+    NodeId,
     SeatId,
     SessionId,
 )
 from muster.machines.kernel import deadlines
 from muster.machines.kernel.invariants import violations
 from muster.machines.kernel.team import ACTOR_RULES, decide
+from muster.machines.policies import RunPolicy
 from muster.machines.state import Agent, Channel, Team, TurnState
 from muster.machines.turns.table import has_news
 from muster.machines.vocabulary import (
@@ -112,8 +113,9 @@ def explore(space: Space) -> Report:
 
 
 def life_of(team: Team) -> SessionId:
-    """The life of the only machine, which decides every command."""
-    return team.nodes[HERE].life if team.nodes else SessionId("")
+    """The life that decides every command: that of the only machine, or of the oldest."""
+    oldest = min(team.nodes.values(), key=lambda node: node.since, default=None)
+    return SessionId("") if oldest is None else oldest.life
 
 
 def _sent(commands: Iterable[Command]) -> Iterator[tuple[Command, str]]:
@@ -562,6 +564,88 @@ def _session_key(team: Team, name: SessionId) -> Hashable:
     return (session.phase, session.urgency, session.boot == life_of(team), held)
 
 
+# ── machines ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def node_space(*, moves: bool) -> Space:
+    """Two machines come, go, are lost and return; an agent of one of them stays, or moves."""
+    desk, box = NodeId("desk"), NodeId("box")
+    seat = SeatId(9)
+
+    def join(node: NodeId, life: str) -> Command:
+        return c.StartMuster(server_session=SessionId(life), muster_version="explored", node=node)
+
+    def start() -> Team:
+        muster, policy = Authority.MUSTER, RunPolicy(moves=moves)
+        return _play(
+            [
+                join(desk, "desk0"),
+                join(box, "box0"),
+                c.EnrollAgent(name="ada", authority=muster),
+                c.ConfigureAgent(seat=seat, authority=muster, policy=policy, node=desk),
+                c.SetDesired(seat=seat, desired=RunMode.CONTINUOUS, set_by="Ann"),
+            ]
+        )
+
+    def tries(team: Team) -> Iterator[Command]:
+        for name in (desk, box):
+            yield join(name, f"{name}{team.seq}")
+            yield c.StopMuster(reason="explored", node=name)
+            yield c.EndMuster(reason="explored", node=name)
+            node = team.nodes.get(name)
+            if node is not None:
+                yield c.LoseNode(node=name, life=node.life)
+                yield c.ReturnNode(node=name, life=node.life)
+            for anyway in (False, True):
+                yield c.MoveAgent(seat=seat, node=name, anyway=anyway)
+        yield from _node_run_tries(team, seat)
+
+    kind = "moves" if moves else "stays"
+    return Space(
+        name=f"an agent that {kind}, on two machines", start=start, tries=tries, key=_node_key
+    )
+
+
+def _node_run_tries(team: Team, seat: SeatId) -> Iterator[Command]:
+    for desired in (RunMode.PAUSE, RunMode.CONTINUOUS):
+        yield c.SetDesired(seat=seat, desired=desired, set_by="Ann")
+    yield c.StartSession(seat=seat, trigger="retry")
+    session = team.agents[seat].session
+    if session is not None:
+        yield c.ReportSessionStarted(session=session)
+        for outcome in (Outcome.COMPLETED, Outcome.CRASHED, Outcome.LOST):
+            yield c.ReportSessionEnded(session=session, outcome=outcome)
+
+
+def _node_key(team: Team) -> Hashable:
+    """The key of a state, which also checks the sessions: one of a seat, on a known machine."""
+    own = [each.seats[0] for each in team.sessions.values()]
+    assert len(own) == len(set(own)), "a seat has two live sessions"
+    order = sorted(team.nodes, key=lambda name: team.nodes[name].since)
+    nodes = tuple(
+        (name, team.nodes[name].away is not None, team.nodes[name].shutdown is not None)
+        for name in order
+    )
+    agents = [team.agents[seat] for seat in sorted(team.agents)]
+    return (nodes, team.stopped is not None, *(_placed_key(team, agent) for agent in agents))
+
+
+def _placed_key(team: Team, agent: Agent) -> Hashable:
+    run = agent.run
+    session = team.sessions.get(agent.session) if agent.session else None
+    at = session and (
+        session.node,
+        session.phase,
+        session.urgency,
+        session.restart,
+        session.generation == run.generation,
+        team.node_of(session) is not None,
+    )
+    status = team.shown_status(agent)
+    answered = run.answered == run.generation
+    return (agent.node, status, run.desired, run.current, answered, run.retry_at is not None, at)
+
+
 def _play(commands: Iterable[Command]) -> Team:
     team = Team()
     for command in commands:
@@ -577,6 +661,7 @@ SPACES = (
     *(agent_space(authority) for authority in Authority),
     place_space(3),
     *(task_space(on_call=on_call) for on_call in (True, False)),
+    *(node_space(moves=moves) for moves in (False, True)),
     approval_space(),
 )
 
