@@ -22,6 +22,7 @@ import pytest
 
 from tests.forkserver import ForkedProcess
 from tests.live import NO_TLS, Server, live
+from tests.runtimes import conformance
 from tests.waits import WAIT_SECONDS, until
 
 Json = Any  # any JSON value
@@ -97,6 +98,14 @@ VERBS: tuple[tuple[str, str, Json], ...] = (
     ("PUT", "/api/agents/{name}/soul", {"soul": "another"}),
     ("GET", "/api/agents/{name}/wake-payload", None),
     ("GET", "/api/agents/{name}/why", None),
+    ("GET", "/api/agents/{name}/soul", None),
+    ("POST", "/api/agents/{name}/soul/choose", {"version": 1}),
+    ("DELETE", "/api/agents/{name}/notes/1", None),
+    ("POST", "/api/settings/agents/{name}/rename", {"name": "{name}-2"}),
+    ("POST", "/api/settings/agents/{name}-2/rename", {"name": "{name}"}),
+    ("PATCH", "/api/settings/agents/{name}", {"settings": {"description": "tried"}}),
+    ("GET", "/api/agents/{name}/past-conversations", None),
+    ("POST", "/api/agents/{name}/adopt", {}),
     ("POST", "/api/agents/{name}/disconnect", {}),
     ("POST", "/api/agents/{name}/disable", {}),
     ("DELETE", "/api/agents/{name}", None),
@@ -189,6 +198,52 @@ def a_team(home: Path) -> Generator[tuple[Server, Team]]:
             until(lambda: "Lyra" in team.names())
             os.kill(team.pid("frozen"), signal.SIGSTOP)
             yield server, team
+
+
+# ── programs of every runtime ─────────────────────────────────────────────────────────────────────
+
+SCRIPTED = Path(conformance.__file__).parent
+
+
+def tables_of(kind: str, folder: Path) -> str:
+    """Three agents of a runtime with a scripted program: one waits, one works, one is frozen."""
+    program = [sys.executable, "-S", "-E", str(SCRIPTED / f"{kind}_agent.py")]
+    table = f'runtime = "{kind}"\ninterrupt_seconds = 1\n'
+    if kind == "python":
+        table += f'target = "{conformance.__name__}.python_agent:work"\n'
+    elif kind == "codex":
+        file = folder / "codex"
+        file.write_text(f'#!/bin/sh\nexec {" ".join(program)} "$@"\n')
+        file.chmod(0o700)
+        table += f"terminate_seconds = 1\ncodex.program = {json.dumps(str(file))}\n"
+    else:
+        table += f"terminate_seconds = 1\ncommand = {json.dumps(program)}\n"
+    return "".join(f"[agents.{name}]\n{table}" for name in STATES)
+
+
+STATES = ("waiting", "working", "frozen")
+
+
+@pytest.mark.parametrize("kind", ["acp", "codex", "python"])
+def test_health_answers_in_time_throughout_every_verb_against_each_runtime(
+    tmp_path: Path, kind: str
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "muster.toml").write_text(tables_of(kind, tmp_path))
+    with live(home) as server:
+        team = Team(server)
+        with team.http:
+            for name in STATES:
+                team.ask("PUT", RUN.format(name=name), {"desired": "continuous"})
+                until(lambda name=name: team.agent(name)["status"] == "alive")
+            stuck = "block" if kind == "python" else "hang"
+            for name, words in (("working", "hang"), ("frozen", stuck)):
+                team.ask("POST", "/api/send", {"message": f"please\n{words}", "targetAgent": name})
+                until(lambda name=name: "working" in team.agent(name)["badge"]["group"])
+            if kind != "python":
+                os.kill(team.pid("frozen"), signal.SIGSTOP)
+            stays_live(server, team, STATES)
 
 
 def filled(value: Json, name: str) -> Json:

@@ -97,6 +97,9 @@ def check_exchange(team: Team, seats: Sequence[SeatId]) -> None:
     agents = [team.agent(seat) for seat in seats]
     names = team.names
     for agent in agents:
+        if agent.name is None or agent.retired:
+            remedy = "Only agents in the team that have names exchange them."
+            raise CannotRename(name=agent.id, why="it has no name in the team", remedy=remedy)
         names = without_names(names, agent)
     for agent, heir in zip(agents, (*agents[1:], agents[0]), strict=True):
         check_renaming(replace(team, names=names), agent, heir.id)

@@ -8,6 +8,7 @@ from muster.machines import events as e
 from muster.machines.identity.listing import Listed, Match, exchanges, match_tables, present
 from muster.machines.ids import MUSTER, SeatId
 from muster.machines.vocabulary import Authority, RunMode
+from tests.machines.identity.test_identity import places
 from tests.machines.scene import Scene
 from tests.machines.teams.papers import paper
 
@@ -272,3 +273,14 @@ def test_no_name_has_two_agents_while_names_are_exchanged() -> None:
         ("Tom-9-x", "Zoe"),
     ]
     scene.refuse(c.ExchangeNames(seats=(ONE, TWO)), "forbidden", actor="agent:Zoe")
+
+
+def test_only_agents_with_names_exchange_them() -> None:
+    """A retired agent had a name that was not free."""
+    scene = noting(table("Tom"), table("Zoe"))
+    for seats_ in ((ONE,), (ONE, ONE), ()):
+        scene.refuse(c.ExchangeNames(seats=seats_), "invalid", actor=MUSTER)
+    scene.do(c.SummonAgents(placeholders=places()[:1], authority=Authority.MUSTER))
+    scene.refuse(c.ExchangeNames(seats=(ONE, SeatId(0))), "cannot_rename", actor=MUSTER)
+    dismissed(scene, "Zoe")
+    scene.refuse(c.ExchangeNames(seats=(ONE, TWO)), "cannot_rename", actor=MUSTER)

@@ -72,6 +72,15 @@ def test_an_agent_that_a_person_renamed_or_a_table_names_keeps_its_name() -> Non
     scene.refuse(c.RegainName(seat=ZERO), "wrong_state", actor=MUSTER)
 
 
+def test_an_agent_that_is_brought_back_gets_its_chosen_name() -> None:
+    scene = namesakes()
+    scene.do(c.RetireAgent(seat=THREE))
+    scene.do(c.RenameAgent(seat=ZERO, name="Mira"))
+    assert scene.team.agents[THREE].id == "Lyra-3"
+    scene.do(c.RestoreAgent(seat=THREE))
+    assert scene.team.agents[THREE].id == "Lyra"
+
+
 def test_two_machines_agree_after_a_name_came_back_on_one() -> None:
     here, there = namesakes(), namesakes()
     here.do(c.RenameAgent(seat=ZERO, name="Mira"))

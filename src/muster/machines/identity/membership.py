@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from muster import limits
-from muster.errors import CannotRetire, WrongState
+from muster.errors import CannotRetire, Invalid, WrongState
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.actors import refuse_agent
@@ -43,6 +43,8 @@ def rename_agent(team: Team, command: c.RenameAgent, now: datetime) -> Sequence[
 
 def exchange_names(team: Team, command: c.ExchangeNames, now: datetime) -> Iterator[Fact]:
     """The first agent has a name of its own in between: no name ever belongs to two."""
+    if len(set(command.seats)) < max(2, len(command.seats)):
+        raise Invalid(what="the seats", why="must be two or more, each once")
     check_exchange(team, command.seats)
     first, *others = (team.agent(seat) for seat in command.seats)
     between = free_name(team, first)

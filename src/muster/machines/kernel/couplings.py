@@ -136,6 +136,7 @@ def _dismissed(team: Team, event: Event, fact: e.AgentDismissed) -> Iterator[Com
 def _added_again(team: Team, event: Event, fact: e.AgentRestored) -> Iterator[Command]:
     if team.agents[fact.seat].session is not None:
         yield c.StopSession(seat=fact.seat, reason="it was removed, and added again")
+    yield from names_to_regain(team)  # the name that it chose may be free by now
 
 
 @coupling(e.AgentDisabled, "A disabled agent is OFFLINE, and its session ends.")
