@@ -327,7 +327,12 @@ def test_an_answer_is_written_in_the_list_and_ends_the_need(
     row.focus()
     page.keyboard.press("r")
     expect(row.get_by_label("Answer to Eva")).to_be_focused()
-    page.keyboard.type("the second")
+    page.keyboard.type("the sec")
+    operator.post("/api/agents/Eva/messages", {"message": "@human: I mean it"}, 201)
+    expect(needs).to_contain_text("wrote 2 messages to you")
+    page.keyboard.type("ond")  # no letter is lost, and none presses a button
+    row = needs.get_by_role("listitem").filter(has_text="Eva wrote 2 messages")
+    expect(row.get_by_label("Answer to Eva")).to_have_value("the second")
     page.keyboard.press("Enter")
     expect(row).to_have_count(0)
     said = operator.get("/api/agents/Eva/messages")["messages"][-1]

@@ -5,6 +5,7 @@ import { newKey } from "../api.js";
 import { about, answer, done, goOn, later, needKey, needs, reason, undo, undoable } from "../attention.js";
 import { secondsSince, span } from "../clock.js";
 import { errorLine, h, keyed, pushButton, setHidden, setText, show } from "../dom.js";
+import { draftKey, keepDraft, settleDraft } from "../drafts.js";
 import { Part } from "../part.js";
 import { go, link } from "../router.js";
 import { allControlsOf, controlsOf, press } from "../run.js";
@@ -81,6 +82,7 @@ class NeedsList extends Part {
     setHidden(this, found.length === 0 && !undoable);
     setText(this.heading, `Needs you (${found.length})`);
     const held = this.list.contains(document.activeElement);
+    const typing = held ? document.activeElement.draft : undefined;
     keyed(
       this.list,
       found.filter(({ kind }) => kind !== "approval"), // shown by approval-list above
@@ -88,8 +90,18 @@ class NeedsList extends Part {
       (need) => this.#build(need),
       (row, need) => this.#update(row, need),
     );
-    if (held && !this.#row) this.#rows[Math.min(at, this.#rows.length - 1)]?.focus();
+    if (held && !this.#row) {
+      if (typing) this.#typeOn(typing);
+      else this.#rows[Math.min(at, this.#rows.length - 1)]?.focus();
+    }
     this.#paintUndo();
+  }
+
+  /** Go on typing in the row that follows the one that is gone; in no row, where a letter would press a button. */
+  #typeOn(typing) {
+    const field = [...this.list.querySelectorAll("input")].find(({ draft }) => draft === typing);
+    (field ?? document.getElementById("main")).focus();
+    field?.setSelectionRange(field.value.length, field.value.length);
   }
 
   #build(need) {
@@ -138,14 +150,23 @@ class NeedsList extends Part {
       placeholder: "Enter sends",
       autocomplete: "off",
     });
+    // another message of the agent is another need, with a row of its own: what is typed goes over to it
+    const draft = draftKey(`answer:${need.channel ?? ""}`, store.agents.get(need.seat) ?? {});
+    row.text.draft = draft;
+    keepDraft(row.text, draft);
     const send = async (event) => {
       event.preventDefault();
       const message = row.text.value.trim();
       if (!message) return;
-      if (await store.act(needKey(need), "Answer", () => answer(need, message, newKey())))
-        row.text.value = "";
+      if (!(await store.act(needKey(need), "Answer", () => answer(need, message, newKey())))) return;
+      if (settleDraft(row.text, draft, message)) row.text.value = "";
     };
-    return h("form", { hidden: true, on: { submit: send } }, row.text, h("button", { text: "Send" }));
+    return h(
+      "form",
+      { hidden: !row.text.value, on: { submit: send } },
+      row.text,
+      h("button", { text: "Send" }),
+    );
   }
 
   #open(row) {
