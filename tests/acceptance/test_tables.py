@@ -195,9 +195,11 @@ def test_a_copied_table_with_a_former_name_leaves_the_agent_of_a_lead_alone(home
     with up(home) as team:
         team.started("Julian")
         until(lambda: "Lyra" in team.names())
-        team.write(julian + copied)
-        until(lambda: "Zoe" in team.names())
+        team.boss.post("/api/agents", {"name": "Otto"}, 201)
+        team.write(julian + copied + copied.replace("Zoe", "Ann").replace("Lyra", "Otto"))
+        until(lambda: {"Zoe", "Ann"} <= set(team.names()))
+        assert (team.agent("Otto")["seat"], team.agent("Otto")["authority"]) == (9, "self")
         assert (team.agent("Lyra")["seat"], team.agent("Lyra")["authority"]) == (0, "lead")
-        assert team.agent("Zoe")["seat"] == 9
+        assert team.agent("Zoe")["seat"] == 10
     with up(home) as team:  # and while it sleeps
-        assert (team.agent("Lyra")["seat"], team.agent("Zoe")["seat"]) == (0, 9)
+        assert (team.agent("Lyra")["seat"], team.agent("Zoe")["seat"]) == (0, 10)

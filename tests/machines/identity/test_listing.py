@@ -204,6 +204,8 @@ def test_a_former_name_does_not_take_the_agent_of_a_lead() -> None:
         scene.do(c.RegisterAgent(profile=profile, hosted=hosted))
         assert only(scene, table("Zoe", "Lyra")).seat is None
         assert only(scene, table("Lyra")).seat == SeatId(0)  # by its own name, a person's decision
+    scene.connected("Otto")
+    assert only(scene, table("Zoe", "Otto")).seat is None  # nor one that connects by itself
 
 
 # ── tables that exchange their names ──────────────────────────────────────────────────────────────

@@ -75,8 +75,8 @@ def _formerly_run(team: Team, table: Listed, named: AbstractSet[str]) -> Iterato
 
     None, if the agent of that name was renamed so before. Two of three signs are proof: the
     settings ran the agent, nobody has or had the new name, and no other table has the former one.
-    Those that the settings ran come first. An agent of a lead that the settings never ran is not
-    renamed by a former name: the table may come from another team.
+    Those that the settings ran come first. An agent that was born or registered here, and that the
+    settings never ran, is not renamed by a former name: the table may come from another team.
     """
     holder = seat_called(team, table.name)
     if holder is not None and _was_renamed(team.agents[holder], table):
@@ -94,16 +94,21 @@ def _agents_called(team: Team, table: Listed, former: str) -> Iterator[Agent]:
     The latter comes back, unless the settings run the agent that has the name of the table.
     """
     seat, holder = seat_called(team, former), seat_called(team, table.name)
-    if seat is not None and not _is_only_led(team.agents[seat]):
+    if seat is not None and not _is_of_this_team(team.agents[seat]):
         yield team.agents[seat]
     gone = _retired_seat(team, table, former)
     if gone is not None and (holder is None or not team.agents[holder].is_listed):
         yield team.agents[gone]
 
 
-def _is_only_led(agent: Agent) -> bool:
-    """Whether an agent belongs to a lead, and the settings never ran it."""
-    return not agent.is_listed and (agent.hosted or agent.authority is Authority.LEAD)
+def _is_of_this_team(agent: Agent) -> bool:
+    """Whether an agent was born or registered here, and the settings never ran it.
+
+    One that an import brought may have had a table where it comes from.
+    """
+    was_run = agent.is_listed or agent.run.on_call
+    is_led = agent.hosted or agent.authority is Authority.LEAD
+    return not was_run and (is_led or agent.chosen_name is None)
 
 
 def _exchanged(team: Team, tables: Iterable[Listed]) -> dict[SeatId, Listed]:
