@@ -91,8 +91,7 @@ def _presence(team: Team, event: Event, fact: StateTransition) -> Iterator[Comma
     elif fact.source == Status.ALIVE and fact.trigger != "session_end":
         # The coupling of `SessionEnd` sends its own Depart: it knows whether the end was orderly.
         yield c.Depart(seat=fact.seat, orderly=False, reason=fact.trigger)
-    if fact.target == Status.SLEEPING:  # it may have kept a name while it ran
-        yield from names_to_regain(team)
+    yield from names_to_regain(team) if fact.target == Status.SLEEPING else ()
 
 
 @coupling(e.TokenRevoked, "An agent without a token is no longer alive.")
