@@ -379,8 +379,8 @@ GUIDES: Mapping[str, Guide] = {
     "docs/guides/several-machines.md": Guide(
         {
             "pip install": Leave("it installs; tests/cli/run/test_database.py starts such a team"),
-            "muster down\nmuster move-store": Leave("tests/backup/test_moving.py runs it"),
-            "muster move-store --back": Leave("tests/backup/test_moving.py runs it"),
+            "muster down\nmuster move-store": Leave("tests/store/test_moving.py runs it"),
+            "muster move-store --back": Leave("tests/store/test_moving.py runs it"),
         }
     ),
     "docs/guides/two-machines.md": Guide(

@@ -824,7 +824,7 @@ LOG = (
     Promise(
         "A log moves into a database and back with the same bytes, and a move that is killed leaves nothing half-done.",
         {
-            "backup/test_moving.py": [
+            "store/test_moving.py": [
                 "test_a_log_moves_there_and_back_with_the_same_bytes",
                 "test_an_old_log_without_a_hash_chain_moves_as_it_is",
                 "test_the_name_of_a_team_that_is_used_is_refused",

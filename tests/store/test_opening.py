@@ -8,12 +8,25 @@ from types import ModuleType
 
 import pytest
 
+from muster.engine.tasks import background
 from muster.errors import DatabaseUnusable, HomeInUse, LogTooNew, MissingExtra, NoTeam, TeamTaken
-from muster.home.database import TeamDatabase, keep
+from muster.home.database import FILE, TeamDatabase, keep
 from muster.machines.ids import SeatId
 from muster.store.base import SEQ_END, LogFilter, MessageSearch, Snapshot
 from muster.store.codec import stored
-from muster.store.opening import begin_team, log_stamp, open_reader, open_store
+from muster.store.opening import (
+    begin_team,
+    copy_home_log,
+    examine_database,
+    log_stamp,
+    open_reader,
+    open_store,
+    verify_home_log,
+)
+from muster.store.postgres.connecting import Database
+from muster.store.postgres.examining import VERSION_NEEDED
+from muster.store.reading import LogReader
+from muster.store.verifying import verify_log
 from tests.postgres import a_database, in_database, new_team, shared_database
 from tests.store.building import event, said
 from tests.store.harness import in_loop
@@ -76,6 +89,80 @@ async def test_a_home_belongs_to_one_process_at_a_time(home: Path) -> None:
     await (await open_store(home)).close()
 
 
+def test_a_log_is_verified_and_copied_wherever_it_is(home: Path) -> None:
+    @in_loop
+    async def write() -> None:
+        store = await open_store(home)
+        await store.append([event(1), HI])
+        await store.close()
+
+    write()
+    shares: list[float] = []
+    found = verify_home_log(home, places=frozenset({1}), progress=lambda done, of: None)
+    assert (found.events, found.damages, set(found.links)) == (2, (), {1})
+
+    copy_home_log(home, home / "copy.db", shares.append)
+
+    again = verify_log(home / "copy.db")
+    assert (again.events, again.head) == (2, found.head)
+    with LogReader.open(home / "copy.db") as log:
+        assert log.read(after=1, limit=9) == [stored(HI)]
+
+
+def test_a_server_is_examined_where_there_is_one(home: Path) -> None:
+    facts = examine_database(home)
+
+    if (home / FILE).exists():
+        assert facts is not None
+        assert facts.version >= VERSION_NEEDED
+        assert 0 < facts.connections_free < facts.connections_max
+        assert (facts.is_standby, facts.is_local, facts.standbys) == (False, True, 0)
+    else:
+        assert facts is None
+
+
+@in_loop
+async def test_the_time_is_that_of_the_server_which_keeps_the_log(home: Path) -> None:
+    store = await open_store(home)
+    try:
+        told = await store.server_time()
+        assert (told is not None) == (home / FILE).exists()
+        assert not store.is_away
+        async with background() as beside:  # nothing is lost: it waits until it is cancelled
+            waiting = beside.create_task(store.lost())
+            await asyncio.sleep(0)
+            assert not waiting.done()
+    finally:
+        await store.close()
+
+
+def test_damage_in_a_database_is_found(tmp_path: Path) -> None:
+    kept = in_database(tmp_path)
+
+    @in_loop
+    async def write() -> None:
+        store = await open_store(tmp_path)
+        await store.append([event(1), HI, event(3)])
+        await store.close()
+
+    def verified() -> tuple[str, ...]:
+        return verify_home_log(tmp_path, places=frozenset(), progress=lambda done, of: None).damages
+
+    def change(sql: str) -> None:
+        cluster, name = shared_database()
+        team = f"(SELECT id FROM muster.teams WHERE name = '{kept.team}')"
+        cluster.execute(sql.replace("TEAM", team), name)
+
+    write()
+    assert verified() == ()
+    change("UPDATE muster.events SET data = data || ' ' WHERE team = TEAM AND seq = 2")
+    assert "event 2 is not what was written" in verified()
+    change("DELETE FROM muster.events WHERE team = TEAM AND seq = 3")
+    assert "the log does not end at event 3, as the database says" in verified()
+    change("DELETE FROM muster.events WHERE team = TEAM")
+    assert "the log does not end at event 3, as the database says" in verified()
+
+
 def test_a_team_that_is_not_in_its_database_is_not_created(tmp_path: Path) -> None:
     keep(tmp_path, TeamDatabase(url=a_database().url, team="nobody"))
 
@@ -115,6 +202,7 @@ def test_a_server_that_is_away_is_named_without_the_password(tmp_path: Path) -> 
         open_reader(tmp_path)
 
     assert "s3cret" not in f"{away.value} {away.value.__cause__!r}"
+    assert "s3cret" not in repr(Database("postgresql://ada:s3cret@h/d"))
 
 
 def test_a_new_team_does_not_take_the_name_of_another() -> None:

@@ -22,7 +22,7 @@ from muster.store.codec import stored
 from muster.store.postgres import news
 from muster.store.postgres.appending import CommitRequest, send
 from muster.store.postgres.connecting import Connection, Database
-from muster.store.postgres.opening import SQL, migrate
+from muster.store.postgres.opening import POSTGRES, SQL, migrate
 from muster.store.postgres.store import PostgresStore
 from muster.store.sql import Migration
 from muster.store.words import SEARCHED_TYPES
@@ -263,7 +263,7 @@ async def test_a_schema_of_a_later_muster_is_refused_and_closed(
 ) -> None:
     await (await harness.open()).close()
     connection = await harness.database.connect()
-    with pytest.raises(LogTooNew, match="schema 1"):
+    with pytest.raises(LogTooNew, match=f"schema {POSTGRES[-1].number}"):
         await migrate(connection, "here", [Migration(0, "")])
     monkeypatch.setitem(SQL, "schema_version", "SELECT 99")
     with pytest.raises(LogTooNew, match="schema 99"):

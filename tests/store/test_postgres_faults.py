@@ -244,6 +244,8 @@ async def test_an_older_copy_of_the_database_is_noticed_by_every_writer(cluster:
         for store in stores:
             with pytest.raises(LogRewound, match="event 2"):
                 await store.append([event(3)])
+            with pytest.raises(LogRewound, match="event 2"):
+                await store.lost()
 
 
 @in_loop

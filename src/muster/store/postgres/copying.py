@@ -22,6 +22,7 @@ from muster.store.postgres.opening import (
     USED,
     find_team,
     migrate,
+    no_team,
     require_schema,
     usable,
 )
@@ -215,8 +216,7 @@ async def _unused(connection: Connection, database: Database, name: str) -> _Sou
     """A team that nobody runs, locked. One that has left was not brought home to its end."""
     found = await connection.fetchrow(SQL["lock_team"], name)
     if found is None:
-        await find_team(connection, database, name)
-    assert found is not None
+        raise no_team(database, name)
     team, seq, link, _ = found
     if await connection.fetchval(SQL["count_writers"], NAMESPACE, team):
         raise TeamInUse(place=database.place, team=name)

@@ -84,11 +84,16 @@ async def find_team(connection: Connection, database: Database, name: str) -> tu
     """The number of a team, and where its log ends."""
     found = await connection.fetchrow(SQL["find_team"], name)
     if found is None:
-        raise NoTeam(home=f"{database.place} with the name {name!r}")
+        raise no_team(database, name)
     team, seq, link, state = found
     if state == LEFT:
         raise TeamLeft(place=database.place, team=name)
     return team, LogHead(seq, link)
+
+
+def no_team(database: Database, name: str) -> NoTeam:
+    """The error for a team that a database does not have."""
+    return NoTeam(home=f"{database.place} with the name {name!r}")
 
 
 async def require_schema(connection: Connection, database: Database) -> None:

@@ -15,6 +15,7 @@ from muster.backup.moving import KEPT, move_home, move_to_database
 from muster.engine.loading import load
 from muster.errors import (
     AlreadyMoved,
+    CopyDiffers,
     HomeInUse,
     LogCorrupt,
     NoTeam,
@@ -27,7 +28,7 @@ from muster.home.lock import LOG_FILE
 from muster.machines.commands import PostMessage
 from muster.store.base import Snapshot
 from muster.store.log_files import reading_file
-from muster.store.opening import open_reader, open_store, verify_home_log
+from muster.store.opening import begin_team, open_reader, open_store, verify_home_log
 from muster.store.postgres.copying import leave, upload
 from tests.homes import DESIGN, TWO_AGENTS, muster, play
 from tests.postgres import a_database, new_team, shared_database
@@ -203,6 +204,42 @@ def test_there_is_nothing_to_move_in_a_home_without_a_team(
     asyncio.run(move_to_database(home, target, nothing))
     with pytest.raises(AlreadyMoved):
         asyncio.run(move_to_database(home, target, nothing))
+
+
+def in_team(target: TeamDatabase, sql: str) -> None:
+    cluster, name = shared_database()
+    team = f"(SELECT id FROM muster.teams WHERE name = '{target.team}')"
+    cluster.execute(sql.replace("TEAM", team), name)
+
+
+def test_a_copy_that_differs_from_its_source_is_not_taken(home: Path, target: TeamDatabase) -> None:
+    asyncio.run(begin_team(target, is_new=True))
+    cluster, name = shared_database()
+    cluster.execute(
+        "CREATE FUNCTION spoil() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN NEW.data = NEW.data || ' '; RETURN NEW; END $$; "
+        "CREATE TRIGGER spoil BEFORE INSERT ON muster.events FOR EACH ROW EXECUTE FUNCTION spoil()",
+        name,
+    )
+    try:
+        with pytest.raises(CopyDiffers):
+            asyncio.run(move_to_database(home, target, nothing))
+    finally:
+        cluster.execute("DROP FUNCTION spoil CASCADE", name)
+    assert (events_in_database(target), find(home)) == ("0", None)
+    asyncio.run(move_to_database(home, target, nothing))
+
+
+def test_a_log_that_lost_its_end_is_not_moved_home(home: Path, target: TeamDatabase) -> None:
+    asyncio.run(move_to_database(home, target, nothing))
+    in_team(target, "UPDATE muster.teams SET last_seq = last_seq + 1 WHERE id = TEAM")
+
+    with pytest.raises(CopyDiffers, match="it ends at"):
+        asyncio.run(move_home(home, nothing))
+    assert not (home / LOG_FILE).exists()
+    in_team(target, "DELETE FROM muster.teams WHERE id = TEAM")
+    with pytest.raises(NoTeam, match=target.team):
+        asyncio.run(move_home(home, nothing))
 
 
 # ── interrupted ───────────────────────────────────────────────────────────────────────────────────
