@@ -49,7 +49,10 @@ def play(person: Watched, team: MakersTeam) -> None:
     team.operator.post("/api/agents/Codex/interrupt")
     team.post("all", "do@opencode: hang second")
     assert team.model.hangs("opencode", "second").wait(SLOW_SECONDS)
-    os.kill(team.session("Opencode")["pid"], signal.SIGKILL)
+    killed = team.session("Opencode")
+    os.kill(killed["pid"], signal.SIGKILL)
+    team.until(lambda: (team.session("Opencode") or killed)["session"] != killed["session"])
+    team.post("all", "Go on.")
     back = "opencode is back from second"
     team.until(lambda: [m for m in team.said("all") if back in m["text"]])
     team.until(lambda: team.operator.get("/api/channels/all")["epoch"] >= TURNS)
@@ -63,6 +66,7 @@ def check(team: MakersTeam) -> None:
     epochs = [m["epoch"] for m in words]
     assert epochs == sorted(set(epochs)), "each turn has one message, in the order of turns"
     assert {m["speaker"] for m in words} == set(MEMBERS)
+    assert not [m for m in words if "TURN_COMPLETE" in m["text"]]
     assert len([m for m in words if "back from second" in m["text"]]) == 1, "nothing twice"
     assert not [m for m in words if "back from first" in m["text"]], "an interrupt ends the work"
     turns = list(granted(team))

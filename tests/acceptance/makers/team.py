@@ -35,8 +35,13 @@ while read -r line; do
   printf '{"type":"turn_complete","text":"%s"}\n' "$said"
 done
 """
-CONFIG = {"turnsPerMessage": 0, "alikeInARow": 0, "defaultTimeoutSeconds": SLOW_SECONDS}
-"""The rules of a channel in which nothing but a test ends the talk."""
+TURNS_PER_MESSAGE = 12
+CONFIG = {
+    "turnsPerMessage": TURNS_PER_MESSAGE,
+    "alikeInARow": 0,
+    "defaultTimeoutSeconds": SLOW_SECONDS,
+}
+"""The rules of a channel: it rests while a program that was killed comes up, and costs nothing."""
 
 
 class MakersTeam(NamedTuple):

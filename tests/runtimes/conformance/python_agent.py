@@ -40,6 +40,10 @@ async def ask(turn: PythonTurn, rest: str) -> object:
     return "allow_once" if answer.allowed else "reject_once"
 
 
+async def end(turn: PythonTurn, rest: str) -> object:
+    return f"{rest}\nTURN_COMPLETE @Ben\n"
+
+
 async def where(turn: PythonTurn, rest: str) -> object:
     return str(turn.folder)
 
@@ -81,7 +85,7 @@ async def who(turn: PythonTurn, rest: str) -> object:
 
 ACTS = {
     each.__name__: each
-    for each in (hang, block, tool, ask, spend, crash, leave, number, post, late, who, where)
+    for each in (hang, block, tool, ask, spend, crash, leave, number, post, late, who, where, end)
 }
 
 

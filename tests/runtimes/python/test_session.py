@@ -18,6 +18,7 @@ from muster.engine.ports import (
 from muster.errors import CannotStart
 from muster.machines.vocabulary import Outcome, RunMode, Urgency
 from muster.runtimes.python.runtime import PythonRuntime
+from muster.runtimes.python.session import without_end
 from muster.settings.agents import AgentSettings
 from tests.builders import run
 from tests.runtimes.conformance import python_agent
@@ -79,6 +80,21 @@ def test_the_end_of_the_work_is_the_end_of_the_turn(stage: Stage) -> None:
         done = [each for each in stage.listener.said if isinstance(each, TurnDone)]
         assert done == [TurnDone(channel="desk", text="one")]
         assert stage.listener.answers() == [""], "it is said once"
+        await session.stop(Urgency.NOW)
+
+    run(scene())
+
+
+def test_the_line_with_which_a_model_ends_its_turn_is_not_said(stage: Stage) -> None:
+    assert without_end("TURN_COMPLETE") == ("", None)
+    assert without_end("one\nTURN_COMPLETE is a word") == ("one\nTURN_COMPLETE is a word", None)
+
+    async def scene() -> None:
+        turn = "It is your turn in the channel desk (turn 3). Say what you have to say\nend one"
+        session = await stage.start(turn)
+        await stage.listener.answered(1)
+        done = [each for each in stage.listener.said if isinstance(each, TurnDone)]
+        assert done == [TurnDone(channel="desk", text="one", to="Ben")]
         await session.stop(Urgency.NOW)
 
     run(scene())

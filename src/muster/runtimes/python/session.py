@@ -14,6 +14,7 @@ from muster.machines.vocabulary import Outcome, Urgency
 from muster.runtimes.excerpts import excerpt
 from muster.runtimes.fixed_program import FixedProgram
 from muster.runtimes.process.group import KILLED, STOPPED
+from muster.runtimes.process.lines import END_OF_TURN
 from muster.runtimes.process.listener import SerialListener
 from muster.runtimes.process.pipes import STDERR
 from muster.runtimes.prompted.worker import PromptWorker
@@ -27,6 +28,16 @@ STUCK = (
     "it did not end when it was cancelled; its thread cannot be ended, and goes on in muster's"
     " process until it returns. Nothing that it says counts any more"
 )
+
+
+def without_end(answer: str) -> tuple[str, str | None]:
+    """An answer without a last line that ends a turn, and the member which that line names.
+
+    A model that the coroutine hands its prompt to writes that line, as the prompt asks for.
+    """
+    text, _, last = answer.rstrip().rpartition("\n")
+    done = END_OF_TURN.fullmatch(last.strip())
+    return (answer, None) if done is None else (text.rstrip(), done[1])
 
 
 class PythonSession(FixedProgram):
@@ -130,10 +141,12 @@ class PythonSession(FixedProgram):
         if answer is not None and not isinstance(answer, str):
             wrong = TypeError(f"it returned {type(answer).__name__}; return a text, or None")
             return await self._failed(wrong, turn)
+        answer, heir = without_end(answer or "")
         for channel in channels_in(text)[-1:]:  # the end of its work is the end of its turn
-            await self._listener.on_report(TurnDone(channel=channel, text=answer))
+            done = TurnDone(channel=channel, text=answer or None, to=heir)
+            await self._listener.on_report(done)
             answer = ""
-        return Result(text=answer or "", usage=turn.usage)
+        return Result(text=answer, usage=turn.usage)
 
     async def _failed(self, error: Exception, turn: PythonTurn) -> Result:
         """Say what it raised, in the log of the agent and in muster's; the session ends."""
