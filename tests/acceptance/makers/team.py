@@ -27,6 +27,7 @@ sys.path.append({folder!r})
 SHELL = r"""#!/bin/bash
 # Each prompt is a line of JSON. It hangs once for a word, as the scripted models do.
 while read -r line; do
+  [[ $line == *"It is your turn"* ]] || continue
   said="shell speaks"
   if [[ $line =~ do:\ hang\ ([a-z]+) ]]; then
     said="shell is back from ${BASH_REMATCH[1]}"

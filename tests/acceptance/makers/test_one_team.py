@@ -21,6 +21,7 @@ def test_agents_of_every_maker_are_denied_and_killed_and_go_on(tmp_path: Path) -
         team.start(AGENTS)
         for name in AGENTS:
             team.open(f"to-{name}", name)
+        assert team.model.requests == 0, "an agent that has nothing to do costs nothing"
         are_denied_and_go_on(team)
 
         lives = hang(team, "first", PROCESSES)
