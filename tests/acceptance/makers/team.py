@@ -36,7 +36,7 @@ while read -r line; do
   printf '{"type":"turn_complete","text":"%s"}\n' "$said"
 done
 """
-TURNS_PER_MESSAGE = 12
+TURNS_PER_MESSAGE = 24
 CONFIG = {
     "turnsPerMessage": TURNS_PER_MESSAGE,
     "alikeInARow": 0,
