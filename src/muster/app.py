@@ -52,7 +52,7 @@ from muster.engine.stopping import end_team
 from muster.engine.system import RandomIds, SystemClock
 from muster.engine.tasks import background, run_to_completion
 from muster.engine.timers import Timers
-from muster.engine.watchdog import watch_loop
+from muster.engine.watchdog import slow_steps_reported, watch_loop
 from muster.inbox.errands import soul_line
 from muster.inbox.inbox import Inbox
 from muster.machines.commands import ReportClockJump, StartMuster
@@ -246,7 +246,7 @@ async def open_team(
     store = await open_in_turn(home, SystemClock(), VISIT_SECONDS)
     ids = ids or RandomIds()
     try:
-        with options.reserve():
+        with options.reserve(), slow_steps_reported():
             async with (
                 watch_loop() as lags,
                 following_server(store, clock) as clock,

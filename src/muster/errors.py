@@ -777,5 +777,9 @@ class PortTaken(Unavailable):
     """Cannot listen on {host}:{port} ({detail}). Give another --host or --port."""
 
 
+class TlsUnusable(Unavailable):
+    """Cannot use the certificate {cert!r} with the key {key!r} ({why}). Give two PEM files."""
+
+
 class Impossible(Broken):
     """{what}. This is a bug in muster; please report it with the output of `muster log --json`."""

@@ -412,6 +412,10 @@ LOOP_STALL_SECONDS: Final = 1.0
 """How long one step may hold the event loop before that is an error in muster's log. A step takes
 milliseconds; health must answer within a second."""
 
+SLOW_STEP_SECONDS: Final = 0.1
+"""How long one step may hold the event loop before it is a warning in muster's log: everybody else
+waits for it."""
+
 COUPLING_STEPS_MAX: Final = 100_000
 """Follow-up commands of one command. Booting a large team needs thousands; a loop is a bug."""
 

@@ -1296,6 +1296,47 @@ EDGES = (
         {"views/test_paper.py": ["test_what_is_no_json_is_told_in_words_that_help"]},
     ),
     Promise(
+        "The program of an agent does not see the team's home, nor secrets that are not passed.",
+        {
+            "runtimes/test_isolated.py": [
+                "test_a_program_sees_its_own_folders_of_the_home_and_nothing_else",
+                "test_a_strict_program_reaches_the_allowed_ports_and_sees_its_own_processes",
+                "test_nothing_that_a_strict_program_starts_outlives_it",
+                "test_a_program_gets_no_secret_that_is_not_passed",
+            ],
+            "acceptance/claude/test_isolated.py": [
+                "test_claude_code_works_isolated_and_its_tools_see_its_own_folder_of_the_home",
+            ],
+        },
+    ),
+    Promise(
+        "A step that holds the event loop for more than 100 ms is reported with its place.",
+        {
+            "engine/test_slow_steps.py": [
+                "test_a_step_that_works_too_long_is_reported_once_with_its_place",
+                "test_a_step_that_only_waits_for_the_machine_is_not_reported",
+            ],
+        },
+    ),
+    Promise(
+        "With a certificate people use TLS, and programs of the machine a port of their own.",
+        {
+            "web/test_tls.py": [
+                "test_people_use_tls_and_programs_of_the_machine_a_port_of_their_own",
+                "test_a_certificate_that_cannot_be_used_is_said_before_anything_is_made",
+            ],
+        },
+    ),
+    Promise(
+        "Refused requests are on record by who tried, as one warning a minute.",
+        {
+            "http/test_refusals.py": [
+                "test_refused_requests_are_one_warning_a_minute_by_who_tried",
+                "test_a_request_with_a_wrong_token_is_counted",
+            ],
+        },
+    ),
+    Promise(
         "No line of somebody's message can pass for that of a person, another agent or muster.",
         {
             "views/test_prompt_lines.py": [

@@ -9,8 +9,8 @@ from muster.errors import BadSettings
 from muster.machines.vocabulary import RunsFor
 from muster.settings.agent_programs import PROGRAM_TABLES
 from muster.settings.agents import AGENT_RULES, AgentSettings, expected
-from muster.settings.budget import BudgetSettings
 from muster.settings.model import Settings, load_settings
+from muster.settings.process import BudgetSettings
 
 
 def read(home: Path, text: str) -> Settings:

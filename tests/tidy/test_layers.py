@@ -385,6 +385,7 @@ DOORS = (
             "muster.runtimes.once.presets",
             "muster.runtimes.process.cgroups",
             "muster.runtimes.process.orphans",
+            "muster.runtimes.isolated",
             "muster.runtimes.process.resources",
         ),
         "doctor looks where a runtime will: for the program of an agent, and for means of limits",

@@ -95,7 +95,12 @@ _SHARED = {
 _UNIX = 1  # AF_UNIX
 _NETLINK = 16  # AF_NETLINK
 _INTERNET = (2, 10)  # AF_INET, AF_INET6
-_TYPE_MASK, _DATAGRAM = 0xF, 2
+_TYPE_MASK, _DATAGRAM, _RAW = 0xF, 2, 3
+_USUAL = (0, 6, 17)  # the usual protocol of a type, TCP, UDP
+_WORD = 0xFFFFFFFF
+_FAST_OPEN = 0x20000000
+_SENDING = {"x86_64": ((44, 3), (46, 2), (307, 3)), "aarch64": ((206, 3), (211, 2), (269, 3))}
+"""sendto, sendmsg and sendmmsg, each with the place of its flags."""
 
 CALLS = {"x86_64": (157, 317), "aarch64": (167, 277)}
 """The numbers of prctl and seccomp."""
@@ -165,6 +170,38 @@ def offline(machine: str) -> bytes:
     rules = CallRules(_EACCES)
     rules.load(NUMBER_AT)
     rules.when(_SOCKET[machine], block)
+    rules.allow()
+    return rules.data
+
+
+def tcp_and_udp(machine: str) -> bytes:
+    """The further filter for a command whose TCP ports Landlock restricts; empty if unknown.
+
+    Sockets of the internet must be of TCP or UDP: MPTCP, SCTP and raw packets have no such ports.
+    Nor may data be sent with the first packet (TCP Fast Open), which connects without being asked.
+    """
+    if machine not in _AUDIT:
+        return b""
+    block = CallRules(_EACCES)
+    block.load(argument_at(0))
+    for family in (_UNIX, _NETLINK):
+        block.allow_if(family)
+    block.load(argument_at(0), mask=~(_INTERNET[0] | _INTERNET[1]) & _WORD)
+    block.refuse_unless(0)  # of the families with these bits alone, 8 is of no use without routes
+    block.load(argument_at(1), mask=_TYPE_MASK)
+    block.refuse_if(_RAW)
+    block.load(argument_at(2))
+    for protocol in _USUAL:
+        block.allow_if(protocol)
+    block.refuse()
+    rules = CallRules(_EACCES)
+    rules.load(NUMBER_AT)
+    rules.when(_SOCKET[machine], block)
+    for number, flags in _SENDING[machine]:
+        sending = CallRules(_EACCES)
+        sending.load(argument_at(flags), mask=_FAST_OPEN)
+        sending.refuse_unless(0)
+        rules.when(number, sending)
     rules.allow()
     return rules.data
 

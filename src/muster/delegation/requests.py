@@ -154,14 +154,20 @@ class Requests:
         """Close the session and all its open conversations."""
         await session_folder.end(self.conversations.log_provider, actor=actor, key=key)
 
-    async def agents(self, folders: Sequence[str]) -> list[AgentFile]:
+    async def agents(self, folders: Sequence[str]) -> Sequence[AgentFile]:
         """The agents in these folders of the project; without any, those of the session."""
         delegation = self._dispatcher.team.delegation
         if not folders and delegation.mode is not None:
             root = self.conversations.log_provider.folder(self._dispatcher.team).root
             return list((await asyncio.to_thread(agents_of, delegation, root)).values())
         given = [self.inside(folder) for folder in folders]
-        return list((await self._found(given)).agents)
+        found = await self._found(given)
+        return found.agents if not given else await asyncio.to_thread(self._inside_of, found.agents)
+
+    def _inside_of(self, agents: Sequence[AgentFile]) -> Sequence[AgentFile]:
+        """The agents whose files lie in the project: a link in it may lead to any other file."""
+        project = self.project.resolve()
+        return [each for each in agents if each.path.resolve().is_relative_to(project)]
 
     async def _found(self, folders: Sequence[Path]) -> AgentFolders:
         """The agents in folders, read in a thread: a slow disk must not block the event loop."""

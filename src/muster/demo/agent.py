@@ -110,7 +110,7 @@ class Actor:
             if self._me == LEAD:
                 emit(type="say", text=AWAKE)
         if self._me.crashes:
-            self._arm(Path(os.environ["MUSTER_HOME"], "agents", self._me.name, CRASHED))
+            self._arm(Path(os.environ["MUSTER_FOLDER"], CRASHED))
 
     def _arm(self, crashed: Path) -> None:
         """Schedule a crash; or, after a crash, a clean exit."""

@@ -65,6 +65,7 @@ from muster.http.routes.people import (
 from muster.http.routing import Answer, ApiCall, Route, routes_in
 from muster.http.signing_in import routes as sign_in_routes
 from muster.http.signing_in.browser_sessions import BrowserSessions
+from muster.http.signing_in.refusals import RefusedRequests
 from muster.http.stream import Streams
 from muster.http.waiting import CallerGone, LongPolls
 from muster.machines.events import SessionEnd, TokenRevoked, TokenRotated, UserSet
@@ -137,6 +138,7 @@ class Api:
         self._streams = Streams(muster.feed, muster.partials)
         self._long_polls = LongPolls()
         self._mcp = McpDesk()
+        self._refused = RefusedRequests(muster.dispatcher, muster.clock)
         muster.dispatcher.watch(self._on_commit)
 
     def sign_in_code(self, token_digest: str) -> str:
@@ -163,6 +165,7 @@ class Api:
         try:
             return await self._handle(request, present)
         except MusterError as error:
+            self._refused.count(error, self._access.name_of(request, self._muster.team))
             return problems.answer(error)
         except (ClientDisconnect, CallerGone):
             return Response()  # the caller has disconnected

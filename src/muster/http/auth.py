@@ -117,6 +117,14 @@ class AccessControl:
         most = limits.BYTES_PER_MINUTE
         self._rates.spend_minute(f"bytes {caller.token}", most, min(size, most), "bytes")
 
+    def name_of(self, request: Request, team: Team) -> str:
+        """The bearer of a request's token in words, for the record of refusals."""
+        token = token_for(request, team, self.browsers, self._session_tokens)
+        if token is None:
+            return "a stranger"
+        named = token.user or (team.agents[token.seat].id if token.seat is not None else token.role)
+        return f"{named}, token {token.id}"
+
     def is_still(self, request: Request, team: Team, role: Role) -> bool:
         """Whether the token or the browser session of a request is valid, and grants this role."""
         token = token_for(request, team, self.browsers, self._session_tokens)

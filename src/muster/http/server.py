@@ -5,14 +5,15 @@ uvicorn is told when to shut down. Signals, the last commit and the exit code be
 
 import asyncio
 import socket
+import ssl
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
-from typing import Final
+from typing import Final, NamedTuple
 
 import uvicorn
 from starlette.types import ASGIApp
 
-from muster.errors import PortTaken
+from muster.errors import PortTaken, TlsUnusable
 from muster.http.protocol import BoundedProtocol
 
 GRACE_SECONDS: Final = 3
@@ -56,11 +57,36 @@ def url_for(host: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
+class TlsFiles(NamedTuple):
+    """The files of a certificate and of its key."""
+
+    cert: str
+    key: str
+
+    def check(self) -> None:
+        """Raise `TlsUnusable` if the two cannot be used."""
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self.cert, self.key, _no_words)
+        except (OSError, ssl.SSLError, ValueError) as wrong:
+            why = getattr(wrong, "strerror", None) or wrong
+            raise TlsUnusable(cert=self.cert, key=self.key, why=why) from wrong
+
+
+def _no_words() -> str:
+    """OpenSSL would ask at the terminal for the passphrase of a key."""
+    raise ValueError("the key has a passphrase")
+
+
 class HttpServer(uvicorn.Server):
     """uvicorn without signal handlers, with callbacks at startup and shutdown."""
 
     def __init__(
-        self, app: ASGIApp, on_ready: Callable[[], None], on_end: Callable[[], None] = lambda: None
+        self,
+        app: ASGIApp,
+        on_ready: Callable[[], None],
+        on_end: Callable[[], None] = lambda: None,
+        *,
+        tls: TlsFiles | None = None,
     ) -> None:
         """Serve this app; `on_ready` is called at startup, `on_end` at shutdown."""
         config = uvicorn.Config(
@@ -73,6 +99,8 @@ class HttpServer(uvicorn.Server):
             server_header=False,
             proxy_headers=False,  # no proxy is trusted to name the client
             timeout_graceful_shutdown=GRACE_SECONDS,
+            ssl_certfile=None if tls is None else tls.cert,
+            ssl_keyfile=None if tls is None else tls.key,
         )
         super().__init__(config)
         self._on_ready = on_ready

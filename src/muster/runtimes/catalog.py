@@ -71,12 +71,14 @@ class RuntimeCatalog:
         if self._read is not current:
             usual = current.delegation.confine if self._for_tasks else "none"
             sockets = self._for_tasks and current.delegation.sockets
+            isolate = current.delegation.isolate if self._for_tasks else None
             settings = {
                 name_key(name): replace(
                     agent,
                     **_DEFAULTS,
                     confine=agent.confine or usual,
                     sockets=agent.sockets or sockets,
+                    isolate=agent.isolate or isolate,
                 )
                 for name, agent in current.agents.items()
                 if agent.runtime != "file"
@@ -120,10 +122,16 @@ def _task_settings(rules: DelegationSettings, home: Path) -> AgentSettings | Non
     """The settings for agents that have only a description; None where no program runs them."""
     if rules.runtime != "claude" and rules.command:
         return AgentSettings(
-            command=rules.command, prompt=rules.prompt, confine=rules.confine, sockets=rules.sockets
+            command=rules.command,
+            prompt=rules.prompt,
+            confine=rules.confine,
+            sockets=rules.sockets,
+            isolate=rules.isolate,
         )
     if rules.runtime == "claude" or (rules.runtime == "auto" and has_claude(home)):
-        return AgentSettings(runtime="claude", confine=rules.confine, sockets=rules.sockets)
+        return AgentSettings(
+            runtime="claude", confine=rules.confine, sockets=rules.sockets, isolate=rules.isolate
+        )
     return None
 
 

@@ -14,6 +14,12 @@ from muster.engine.ports import Launch, Leftover, SessionListener
 from muster.errors import CannotStart
 from muster.machines.vocabulary import RunMode
 from muster.runtimes.command_session import CommandSession
+from muster.runtimes.isolated import (
+    isolated,
+    isolation_trouble,
+    level_of,
+    passed_environment,
+)
 from muster.runtimes.lines.desk import RequestDesk
 from muster.runtimes.lines.types import LINES_VARIABLE, LINES_VERSION
 from muster.runtimes.once.presets import ONCE, PROMPT_FILE_ARGUMENT
@@ -29,7 +35,6 @@ from muster.runtimes.process.spawn import spawned
 from muster.runtimes.process.stdin import StdinWriter, prompt_line
 from muster.settings.agents import AgentSettings
 from muster.settings.env_file import EnvFileError, read_env_file
-from muster.settings.programs import OUR_VARIABLES
 
 CLEANUP_FLAG: Final = "--cleanup-session"
 PROMPT_FILE: Final = "prompt.md"
@@ -80,6 +85,7 @@ class CommandRuntime:
             argv.append(CLEANUP_FLAG)
         try:
             variables = await env_file_variables(self._settings, self._base)
+            await asyncio.to_thread(isolation_trouble, level_of(self._settings))
             return self._start(argv, launch, listener, variables)
         except EnvFileError as wrong:
             raise self._cannot(launch, str(wrong), wrong.remedy) from wrong
@@ -117,13 +123,14 @@ class CommandRuntime:
         own = self._own_cgroups
         with (
             confined(argv, level, paths, env, cwd) as shut_in,
-            limited(limits, launch.session, shut_in.argv, env, cwd, own) as (line, applied),
+            isolated(shut_in, settings, launch, cwd) as apart,
+            limited(limits, launch.session, apart.argv, env, cwd, own) as (line, applied),
             spawned(
                 line,
                 env=env,
                 cwd=cwd,
                 stdin=subprocess.PIPE if has_stdin else subprocess.DEVNULL,
-                confined=shut_in,
+                confined=apart,
             ) as program,
         ):
             if program.stdin is not None:
@@ -152,9 +159,7 @@ class CommandRuntime:
 
         Each goes before those that it follows.
         """
-        environment = {
-            name: value for name, value in os.environ.items() if not name.startswith(OUR_VARIABLES)
-        }
+        environment = passed_environment(self._settings)
         environment |= variables
         environment |= self._settings.env
         environment |= launch.environment

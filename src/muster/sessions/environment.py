@@ -80,6 +80,7 @@ class SessionEnvironment:
         }
         if self._home is not None:
             variables["MUSTER_HOME"] = str(self._home)
+            variables["MUSTER_FOLDER"] = str(self._home / AGENTS_FOLDER / agent.folder_name)
         if self._url:
             variables["MUSTER_URL"] = self._url
             variables["MUSTER_TOKEN"] = self._session_tokens.issue(session)

@@ -25,7 +25,6 @@ from muster.settings.agent_programs import (
     CodexSettings,
     OncePreset,
 )
-from muster.settings.budget import BudgetSettings
 from muster.settings.file import line_of
 from muster.settings.policies import (
     POLICIES,
@@ -34,7 +33,7 @@ from muster.settings.policies import (
     check_dependencies,
     check_schedule,
 )
-from muster.settings.process import PROCESS, ProcessSettings
+from muster.settings.process import PROCESS, BudgetSettings, ProcessSettings
 from muster.settings.program_rules import NOT_WITH_SCRIPT, check_program
 from muster.settings.programs import (
     ENVIRONMENT_IN_WORDS,

@@ -28,6 +28,7 @@ from muster.settings.notify import (
     TelemetrySettings,
     read_notify,
 )
+from muster.settings.process import Isolate
 from muster.settings.roles import check_births
 from muster.settings.rules import (
     Rule,
@@ -41,6 +42,7 @@ from muster.settings.rules import (
     shown,
     suggestion,
 )
+from muster.settings.server import ServerSettings
 from muster.settings.state_files import check_state_files
 from muster.settings.turn_rules import TURN_RULES
 
@@ -80,40 +82,6 @@ class TeamSettings(msgspec.Struct, frozen=True, kw_only=True):
             return home.absolute() / INBOX_FOLDER
         chosen = os.path.expanduser(self.inboxes)  # noqa: PTH111 - Path's own fails without a home
         return home.absolute().parent / chosen
-
-
-class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Where `muster up` listens, and how it stops."""
-
-    host: Annotated[
-        str, Rule("Address to listen on; the default is reachable from this machine only.")
-    ] = "127.0.0.1"
-    port: Annotated[int, Rule("Port to listen on; 0 picks a free one.", 0, 65_535)] = 6878
-    public_url: Annotated[
-        str,
-        Rule(
-            "Address that people use, such as https://muster.example.org, if a proxy is before "
-            "muster; empty means the address that it listens on."
-        ),
-    ] = ""
-    open_browser: Annotated[
-        bool,
-        Rule("Whether `muster up` opens the dashboard in a browser, if there is a screen."),
-    ] = True
-    drain_seconds: Annotated[
-        float,
-        Rule(
-            "How long sessions may finish by themselves when muster stops; 0 stops them at once.",
-            0,
-            TURN_SECONDS_MAX,
-        ),
-    ] = 120.0  # most turns of a model are over by then, and a person or a reboot can still wait
-
-    @property
-    def is_exposed(self) -> bool:
-        """Whether other machines reach it, with nothing that encrypts what they send."""
-        is_local = self.host == "localhost" or self.host.startswith("127.") or self.host == "::1"
-        return not is_local and not self.public_url.startswith("https://")
 
 
 class PresenceSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -177,6 +145,14 @@ class DelegationSettings(msgspec.Struct, frozen=True, kw_only=True):
     sockets: Annotated[
         bool, Rule("Whether a confined task may use Unix sockets, and so reach local daemons.")
     ] = False
+    isolate: Annotated[
+        Isolate,
+        Rule(
+            'What tasks may not see, enforced by the kernel: "home" hides the team\'s home, '
+            '"strict" also other processes and TCP ports; or "none"; for agents that do not say it '
+            "themselves."
+        ),
+    ] = "home"
     workspace: Annotated[
         WorkspaceKind,
         Rule(

@@ -50,7 +50,7 @@ def in_words(kind: Any, rule: Rule) -> str:  # noqa: ANN401
         kind = get_args(kind)[0]
     # as above
     kinds: list[Any] = [each for each in get_args(kind) if each is not NoneType]
-    if len(kinds) == 1 and get_origin(kinds[0]) is Literal:  # or nothing at all
+    if len(kinds) == 1 and get_origin(kinds[0]) in (Literal, tuple):  # or nothing at all
         kind = kinds[0]
     if get_origin(kind) is Literal or isinstance(kind, EnumMeta):
         choices = get_args(kind) or tuple(kind)

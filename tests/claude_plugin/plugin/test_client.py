@@ -142,13 +142,28 @@ def test_a_confined_hook_reaches_muster_by_its_port(project: Path, tmp_path: Pat
     assert "does not run any more" in denial(ran)
 
 
-def test_the_port_answers_nobody_without_its_secret(project: Path) -> None:
-    nonce, header = b"0" * 32, b'{"event": "PreToolUse", "project": "/", "length": 0}\n'
+def test_an_isolated_hook_that_sees_no_socket_reaches_muster_by_its_port(project: Path) -> None:
+    with served(project / ".muster", Desk(HookAnswer(0, "heard"))) as desk:
+        (project / ".muster" / "hooks.sock").unlink()
+        ran = hook("PreToolUse", {}, project=project, MUSTER_TOKEN="abc")
+    assert (ran.returncode, ran.stdout) == (0, b"heard")
+    assert [call.token for call in desk.calls] == ["abc"]
+
+
+def test_the_port_answers_nobody_without_its_secret_and_a_token(project: Path) -> None:
+    """Without a token it would count as a hook of a person's own session."""
+    nonce = b"0" * 32
+    plain = b'{"event": "PreToolUse", "project": "/", "length": 0}\n'
+    with_token = plain.replace(b"}", b', "token": "abc"}')
     with served(project / ".muster", Desk(HookAnswer(0, "heard"))) as desk:
         file = project / ".muster" / PORT_FILE
         assert file.stat().st_mode & 0o777 == 0o600
         port, secret = file.read_text().split()
-        for known, answer in (("another", b"2muster cannot"), (secret, b"0heard")):
+        for known, header, answer in (
+            ("another", with_token, b"2muster cannot"),
+            (secret, plain, b"2muster cannot"),
+            (secret, with_token, b"0heard"),
+        ):
             with socket.create_connection((LOCALHOST, int(port))) as connection:
                 connection.sendall(nonce + b"\n")
                 with connection.makefile("rwb") as stream:

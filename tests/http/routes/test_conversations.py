@@ -225,6 +225,20 @@ def test_a_fifo_among_agent_files_holds_up_nobody(operator: Asker, base: Path) -
     assert operator.get("/api/health")["status"] == "ok"
 
 
+def test_a_link_out_of_the_project_leads_to_no_agents(
+    operator: Asker, base: Path, tmp_path: Path
+) -> None:
+    described = "---\nname: docs-writer\ndescription: writes documentation and guides\n---\n"
+    (tmp_path / "docs.md").write_text(described)
+    folder = base / "with-a-link"
+    folder.mkdir()
+    (folder / "elsewhere").symlink_to(tmp_path)
+    asked: Json = {"text": DOCS, "agents": ["with-a-link"]}
+    assert operator.post("/api/route", asked)["agent"] == "MAIN"
+    (folder / "own.md").write_text(described)
+    assert operator.post("/api/route", asked)["agent"] == "docs-writer"
+
+
 def test_a_tool_call_is_judged(operator: Asker) -> None:
     call = {"state": "MAIN", "tool": "Write", "input": {"file_path": "a.py", "content": ""}}
     verdict = operator.post("/api/permit", call)

@@ -183,6 +183,10 @@ class _Hooks:
         self._asking.add(task)
         try:
             call = await _request(reader, writer, secret)
+            if secret and isinstance(call, HookCall) and not call.token:
+                # The port is for programs of agents, which all have a token; a hook without one
+                # would count as a person's.
+                call = failed(call.event, "a hook on this port needs the token of its session")
             if isinstance(call, HookCall) and call.event in self._early_events:
                 self._recording[task] = call.project
                 await _reply(

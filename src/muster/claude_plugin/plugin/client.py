@@ -155,9 +155,10 @@ def _connected(home: bytes, seconds: int) -> "tuple[_socket.socket, int, bytes]"
     port_file, secret = -1, b""
     address: bytes | tuple[str, int]
     try:
+        posix.lstat(home + b"/hooks.sock")  # an isolated program sees only the port
         connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
         address = _short(home)
-    except PermissionError:  # a confined program can make no such socket
+    except (PermissionError, FileNotFoundError):  # a confined program can make no such socket
         port_file = posix.open(home + b"/hooks.port", posix.O_RDONLY | posix.O_NONBLOCK)
         _need_own(posix.fstat(port_file).st_uid)
         connection = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)

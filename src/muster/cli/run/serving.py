@@ -7,10 +7,10 @@ team, `muster ask` for a state machine session that nobody else serves.
 import asyncio
 import os
 import socket
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from muster.claude_plugin.hooks import server as hooks
 from muster.claude_plugin.hooks.desk import HookDesk
@@ -18,7 +18,7 @@ from muster.engine.tasks import background, run_to_completion
 from muster.home import address, operator_token
 from muster.http import app as http
 from muster.http.auth import new_token, token_of
-from muster.http.server import HttpServer, serve_until, url_of
+from muster.http.server import HttpServer, TlsFiles, serve_until, url_of
 from muster.http.signing_in.codes import sign_in_link
 from muster.http.signing_in.digests import digest
 from muster.machines.commands import RevokeToken
@@ -31,6 +31,19 @@ UNIT_VARIABLE: Final = "MUSTER_UNIT"
 """Set by the unit that `muster service install` writes."""
 
 
+class EncryptedListener(NamedTuple):
+    """The socket that people connect to with TLS, and its certificate."""
+
+    listener: socket.socket
+    files: TlsFiles
+
+
+def public_url(settings: Settings, encrypted: EncryptedListener | None) -> str:
+    """The address that people use, if it is another one than that of programs."""
+    own = "" if encrypted is None else url_of(encrypted.listener)
+    return settings.server.public_url.rstrip("/") or own.replace("http://", "https://", 1)
+
+
 @asynccontextmanager
 async def serving(
     home: Path,
@@ -40,11 +53,15 @@ async def serving(
     ready: Callable[[str], None] = lambda link: None,
     *,
     options: tuple[str, ...] = (),
+    encrypted: EncryptedListener | None = None,
 ) -> AsyncGenerator[None]:
-    """Answer requests and hooks while this is entered; `ready` is given a link to sign in."""
+    """Answer requests and hooks while this is entered; `ready` is given a link to sign in.
+
+    With an encrypted listener, people use that, and `listener` is for programs of this machine.
+    """
     secret = await _operator_secret(home, muster)
     stop, up = asyncio.Event(), asyncio.Event()
-    public = settings.server.public_url.rstrip("/")
+    public = public_url(settings, encrypted)
 
     def publish() -> None:
         address.publish(home, own_address(listener, options, public))
@@ -52,10 +69,16 @@ async def serving(
         up.set()
 
     api = http.build(muster, host=settings.server.host, home=home, public_url=public)
-    server = HttpServer(api, publish, on_end=api.end_waiting)
+    if encrypted is None:
+        answered = [(HttpServer(api, publish, on_end=api.end_waiting), listener)]
+    else:
+        secure = HttpServer(api, publish, on_end=api.end_waiting, tls=encrypted.files)
+        answered = [(HttpServer(api, lambda: None), listener), (secure, encrypted.listener)]
     desk = HookDesk.of_team(muster, home, settings)
     async with hooks.serving(home, desk), background() as tasks:
-        answering = tasks.create_task(serve_until(stop, server, listener))
+        answering = [
+            tasks.create_task(serve_until(stop, server, where)) for server, where in answered
+        ]
         tasks.create_task(desk.run())
         try:
             await up.wait()
@@ -79,8 +102,8 @@ def own_address(
     )
 
 
-async def _ended(answering: asyncio.Task[None]) -> None:
-    await asyncio.wait({answering})
+async def _ended(answering: Sequence[asyncio.Task[None]]) -> None:
+    await asyncio.wait(answering)
 
 
 async def _operator_secret(home: Path, muster: Muster) -> str:

@@ -5,7 +5,8 @@ import os
 import resource
 import socket
 import webbrowser
-from contextlib import nullcontext
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -23,7 +24,7 @@ from muster.cli.run.drain_report import DrainReport
 from muster.cli.run.notifying import Notifier
 from muster.cli.run.open import has_screen
 from muster.cli.run.server_log import log_to_file
-from muster.cli.run.serving import own_address, serving
+from muster.cli.run.serving import EncryptedListener, own_address, public_url, serving
 from muster.cli.run.stop_signals import StopSignals
 from muster.cli.run.team_database import remember_database
 from muster.cli.run.trusting import require_trust
@@ -39,7 +40,7 @@ from muster.errors import HomeInUse
 from muster.home import address
 from muster.home.database import has_log, take_variables
 from muster.home.folder import make_home
-from muster.http.server import listen, url_of
+from muster.http.server import TlsFiles, listen, url_of
 from muster.machines.events import SettingsApplied, SettingsRejected
 from muster.reloading.editing import create_settings
 from muster.reloading.live import Load
@@ -47,9 +48,12 @@ from muster.settings.model import SETTINGS_FILE, Settings, load_settings
 from muster.settings.rules import is_database_url
 from muster.team import Muster
 
+LOCALHOST: Final = "127.0.0.1"
+
 EXPOSED: Final = (
     "Warning: muster listens on {host} without TLS, so tokens and messages travel in plain text. "
-    "Put a proxy with TLS before it and set server.public_url, or use an SSH tunnel."
+    "Give it a certificate (--tls-cert, --tls-key), put a proxy with TLS before it and set "
+    "server.public_url, or use an SSH tunnel."
 )
 
 
@@ -60,6 +64,8 @@ EXPOSED: Final = (
     "--port", type=click.IntRange(0, 65535), help="Port; 0 picks a free one [server.port]."
 )
 @click.option("--database", metavar="URL", help="PostgreSQL database for the log [store.database].")
+@click.option("--tls-cert", metavar="FILE", help="Certificate of TLS, PEM [server.tls_cert].")
+@click.option("--tls-key", metavar="FILE", help="Key of the certificate, PEM [server.tls_key].")
 @click.option("--no-browser", is_flag=True, help="Do not open the dashboard [server.open_browser].")
 @click.option("--detach", is_flag=True, help="Run in the background, and return when it is ready.")
 @click.option("--detached", is_flag=True, hidden=True)
@@ -72,6 +78,8 @@ def up(
     host: str | None,
     port: int | None,
     database: str | None,
+    tls_cert: str | None,
+    tls_key: str | None,
     no_browser: bool,
     detach: bool,
     detached: bool,
@@ -86,14 +94,16 @@ def up(
     network, in a home of its own unless --home names one.
     """
     home = _demo_home(ctx, home) if demo else home
-    settings = _load(home, host, port, no_browser)
+    chosen = ServerOptions(host, port, tls_cert, tls_key, no_browser)
+    settings = _load(home, chosen)
     settings = demo_settings(settings) if demo else settings
     pid = server_pid(home)
     if pid is not None:
         raise HomeInUse(pid=pid, home=home)
     require_trust(home, settings, is_given=trust)
     _check_database(ctx, database, demo=demo)
-    options = _options(host, port, no_browser=no_browser, demo=demo)
+    tls = _tls_files(settings)
+    options = _options(chosen, demo=demo)
     is_new = not demo and not has_log(home)
     if detach:
         if not demo:
@@ -102,19 +112,19 @@ def up(
     notifier = Notifier.take(os.environ)
     _allow_many_files()
     # bind the port before creating the home: a failed start leaves no files
-    with listen(settings.server.host, settings.server.port) as listener:
+    with _listening(settings, tls) as (listener, encrypted):
         if demo:
             make_home(home)
             stage.claim(home)
         else:
             remember_database(home, settings.store, database)
             take_variables(home, os.environ)
-            settings = _load(home, host, port, no_browser)  # as each reload will find them
-        load = None if demo else partial(_load, home, host, port, no_browser)
+            settings = _load(home, chosen)  # as each reload will find them
+        load = None if demo else partial(_load, home, chosen)
         if is_new:
             make_home(home)  # before its first file: a repository around it does not see it
             create_settings(home / SETTINGS_FILE)
-        start = ServerStart(notifier, options, load, detached=detached)
+        start = ServerStart(notifier, options, load, detached=detached, encrypted=encrypted)
         asyncio.run(_run(home, settings, listener, start))
     return 0
 
@@ -128,6 +138,19 @@ def _check_database(ctx: click.Context, url: str | None, *, demo: bool) -> None:
         raise click.UsageError("--database is postgresql://USER@HOST/DATABASE.", ctx)
 
 
+@contextmanager
+def _listening(
+    settings: Settings, tls: TlsFiles | None
+) -> Generator[tuple[socket.socket, EncryptedListener | None]]:
+    """The socket of programs on this machine, and with TLS another one for people."""
+    with listen(settings.server.host, settings.server.port) as listener:
+        if tls is None:
+            yield listener, None
+            return
+        with listen(LOCALHOST, 0) as local:
+            yield local, EncryptedListener(listener, tls)
+
+
 class ServerStart(NamedTuple):
     """How a server was started."""
 
@@ -137,20 +160,43 @@ class ServerStart(NamedTuple):
     """Loads the settings anew. The demo has settings of its own, and none."""
 
     detached: bool
+    encrypted: EncryptedListener | None = None
 
 
-def _options(
-    host: str | None, port: int | None, *, no_browser: bool, demo: bool
-) -> tuple[str, ...]:
-    """The options of this command line, for another start."""
-    named = (("--host", host), ("--port", port))
+class ServerOptions(NamedTuple):
+    """The options of a command line that override settings."""
+
+    host: str | None
+    port: int | None
+    tls_cert: str | None
+    tls_key: str | None
+    no_browser: bool
+
+
+def _options(chosen: ServerOptions, *, demo: bool) -> tuple[str, ...]:
+    """The options of this command line, for another start, which may be in another folder."""
+    files = (
+        (name, None if path is None else os.path.abspath(path))  # noqa: PTH100 - links stay
+        for name, path in (("--tls-cert", chosen.tls_cert), ("--tls-key", chosen.tls_key))
+    )
+    named = (("--host", chosen.host), ("--port", chosen.port), *files)
     given = (word for name, value in named if value is not None for word in (name, str(value)))
-    flags = (("--no-browser", no_browser), ("--demo", demo))
+    flags = (("--no-browser", chosen.no_browser), ("--demo", demo))
     return (*given, *(name for name, is_given in flags if is_given))
 
 
-def _load(home: Path, host: str | None, port: int | None, no_browser: bool) -> Settings:
-    return _chosen(load_settings(home, os.environ), host, port, no_browser)
+def _load(home: Path, chosen: ServerOptions) -> Settings:
+    return _chosen(load_settings(home, os.environ), home, chosen)
+
+
+def _tls_files(settings: Settings) -> TlsFiles | None:
+    """The files of TLS, if the settings name them. Raises `TlsUnusable`."""
+    cert, key = settings.server.tls_cert, settings.server.tls_key
+    if not cert and not key:
+        return None
+    files = TlsFiles(cert, key)
+    files.check()
+    return files
 
 
 def _demo_home(ctx: click.Context, home: Path) -> Path:
@@ -170,13 +216,16 @@ def _allow_many_files() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-def _chosen(settings: Settings, host: str | None, port: int | None, no_browser: bool) -> Settings:
+def _chosen(settings: Settings, home: Path, chosen: ServerOptions) -> Settings:
     """The settings, overridden by options of the command line."""
+    given, beside = settings.server, home.absolute().parent
     server = msgspec.structs.replace(
-        settings.server,
-        host=settings.server.host if host is None else host,
-        port=settings.server.port if port is None else port,
-        open_browser=settings.server.open_browser and not no_browser,
+        given,
+        host=given.host if chosen.host is None else chosen.host,
+        port=given.port if chosen.port is None else chosen.port,
+        tls_cert=chosen.tls_cert or (given.tls_cert and str(beside / given.tls_cert)),
+        tls_key=chosen.tls_key or (given.tls_key and str(beside / given.tls_key)),
+        open_browser=given.open_browser and not chosen.no_browser,
     )
     return msgspec.structs.replace(settings, server=server)
 
@@ -185,28 +234,37 @@ async def _run(home: Path, settings: Settings, listener: socket.socket, start: S
     demo = start.load is None
     signals, tasks = StopSignals(), TaskOwner("muster up")
     url = url_of(listener)
-    public = settings.server.public_url.rstrip("/")
+    public = public_url(settings, start.encrypted)
+    shown = public if start.encrypted is not None else url
     reserve = partial(address.reserved, home, own_address(listener, start.options, public))
 
     def ready(link: str) -> None:
         is_watched = start.notifier.is_listening
         if start.detached:
             log_to_file(home)
-        say(f"muster is up at {url} for {home}." + ("" if is_watched else " Ctrl-C stops it."))
+        say(f"muster is up at {shown} for {home}." + ("" if is_watched else " Ctrl-C stops it."))
         if settings.server.is_exposed:
             say(EXPOSED.format(host=settings.server.host), err=True)
         if not is_watched:  # a journal or a log file must not have the link
             say(f"Sign in: {link}")
         if demo:
             say("This is the demo team: nine scripts, and no model behind them.")
-        start.notifier.send(READY="1", STATUS=f"serves {home} at {url}")
+        start.notifier.send(READY="1", STATUS=f"serves {home} at {shown}")
         if settings.server.open_browser and not is_watched:
             _open_browser(link, tasks)
 
     async with (
         open_configured(home, settings, url=url, load=start.load, reserve=reserve) as muster,
         stage.staged(muster, home) if demo else nullcontext(),
-        serving(home, muster, settings, listener, ready, options=start.options),
+        serving(
+            home,
+            muster,
+            settings,
+            listener,
+            ready,
+            options=start.options,
+            encrypted=start.encrypted,
+        ),
     ):
         muster.dispatcher.watch(partial(_tell_settings, home))
         if not demo:

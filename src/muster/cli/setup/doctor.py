@@ -11,7 +11,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
@@ -39,6 +39,7 @@ from muster.runtimes.claude.program import TESTED as CLAUDE_TESTED
 from muster.runtimes.claude.program import installed_program, other_version, program_version
 from muster.runtimes.codex.runtime import ENFORCEMENT, INSTALL, TESTED, codex_program
 from muster.runtimes.command import limits_of
+from muster.runtimes.isolated import isolation_trouble, level_of, withheld
 from muster.runtimes.once.presets import ONCE, run_once
 from muster.runtimes.process.cgroups import delegation
 from muster.runtimes.process.orphans import why_not_adopting
@@ -47,6 +48,7 @@ from muster.settings.agents import AgentSettings, ClaudeSettings
 from muster.settings.env_file import EnvFileError, read_env_file
 from muster.settings.in_force import confined_by
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings
+from muster.settings.process import Isolate
 from muster.store.chain import parse_head
 from muster.store.opening import open_reader
 
@@ -65,6 +67,12 @@ PROGRAMS: Final = {
     "chromium": "needed only to test the dashboard",
 }
 
+
+_ISOLATED: Final[Mapping[Isolate, str]] = {
+    "none": 'sees the team\'s home and can act as the operator. isolate = "home" hides it.',
+    "home": "does not see the team's home",
+    "strict": "does not see the team's home and other processes, connects to allowed ports only",
+}
 
 _TONES: Final = {
     Level.OK: Tone.GOOD,
@@ -190,10 +198,33 @@ def _settings_and_port(home: Path) -> Iterator[Finding]:
     for name, agent in settings.agents.items():
         yield _agent(home, name, agent)
         yield from _env_file(name, agent.env_file_in(home))
+    yield from _isolation(settings)
     if names := confined_by(settings):
         found = support()
         level = Level.WARN if found.way == "none" else Level.OK
         yield Finding(level, "confined agents", f"{', '.join(names)}: {found.sentence}")
+
+
+def _isolation(settings: Settings) -> Iterator[Finding]:
+    """Whether programs of agents are kept from the team's home, as the settings say."""
+    agents = {name: each for name, each in settings.agents.items() if each.runtime != "file"}
+    inside = [name for name, each in agents.items() if each.runtime == "python"]
+    if inside:
+        found = f"{', '.join(inside)}: runs inside muster and sees the team's home"
+        yield Finding(Level.NOTE, "isolation", found)
+    levels: dict[Isolate, list[str]] = {}
+    for name, each in agents.items():
+        if name not in inside:
+            levels.setdefault(level_of(each), []).append(name)
+    for level, names in levels.items():
+        why = isolation_trouble(level)
+        said = f"not isolated: {why}" if why else _ISOLATED[level]
+        worst = Level.WARN if why or level == "none" else Level.OK
+        yield Finding(worst, "isolation", f"{', '.join(names)}: {said}")
+    for name, each in agents.items():
+        if name not in inside and (kept := withheld(each)):
+            said = f"{name}: does not get {', '.join(kept)}. agents.{name}.pass_env passes some."
+            yield Finding(Level.NOTE, "secrets", said)
 
 
 def _agent(home: Path, name: str, agent: AgentSettings) -> Finding:

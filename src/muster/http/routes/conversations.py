@@ -283,7 +283,9 @@ class RouteWish(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 async def route_request(call: ApiCall, body: RouteWish) -> RouteView:
     """Decide which agent a request is for, and say why."""
     agents = await call.muster.requests.agents(body.agents)
-    decision = Router(agents, choices=past_choices(call.team.delegation.choices)).route(body.text)
+    choices = past_choices(call.team.delegation.choices)
+    # in a thread: the index of many long descriptions takes longer than others should wait
+    decision = await asyncio.to_thread(lambda: Router(agents, choices=choices).route(body.text))
     return RouteView(
         agent=decision.agent,
         confidence=decision.confidence,

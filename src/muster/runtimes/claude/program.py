@@ -14,10 +14,10 @@ from muster.claude_plugin.copying import SOURCE, write_copy
 from muster.engine.ports import Launch
 from muster.errors import CannotStart, MissingExtra
 from muster.limits import CLAUDE_ANSWER_SECONDS
+from muster.runtimes.isolated import passed_environment
 from muster.runtimes.process import processes
 from muster.settings.agent_programs import ClaudeSettings
 from muster.settings.agents import AgentSettings
-from muster.settings.programs import OUR_VARIABLES
 
 TESTED: Final = "2.1.325"
 """The version of Claude Code that muster is tested with: it comes with the pinned SDK."""
@@ -156,9 +156,7 @@ def environment(
 ) -> dict[str, str]:
     """Muster's environment without its own variables, the file's, the settings', the session's."""
     ours = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(OUR_VARIABLES) and name not in _NESTED
+        name: value for name, value in passed_environment(settings).items() if name not in _NESTED
     }
     return {
         **_defaults(settings.claude),

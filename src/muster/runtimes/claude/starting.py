@@ -27,6 +27,7 @@ from muster.runtimes.claude.reading import MessageReader
 from muster.runtimes.claude.session import ClaudeSession
 from muster.runtimes.claude.wire import Wire
 from muster.runtimes.command import env_file_variables, limits_of, output_file_of
+from muster.runtimes.isolated import isolated, isolation_trouble, level_of
 from muster.runtimes.process.cgroups import own_cgroups
 from muster.runtimes.process.confined import (
     WritablePaths,
@@ -73,6 +74,7 @@ async def start(
                 servers={SERVER: {"type": "sdk", "name": SERVER, "alwaysLoad": True}},
             ),
         ]
+        await asyncio.to_thread(isolation_trouble, level_of(settings))
         variables = environment(settings, launch, await env_file_variables(settings, base))
         writable = writable_paths(settings, launch, base)
         if settings.confine not in (None, "none"):
@@ -123,8 +125,9 @@ def _begin(
     limits, level, session = limits_of(settings), settings.confine or "none", launch.session
     with (
         confined(argv, level, writable, variables, cwd) as shut_in,
-        limited(limits, session, shut_in.argv, variables, cwd, own_cgroups) as (line, applied),
-        spawned(line, env=variables, cwd=cwd, stdin=subprocess.PIPE, confined=shut_in) as program,
+        isolated(shut_in, settings, launch, cwd) as apart,
+        limited(limits, session, apart.argv, variables, cwd, own_cgroups) as (line, applied),
+        spawned(line, env=variables, cwd=cwd, stdin=subprocess.PIPE, confined=apart) as program,
     ):
         return _session(settings, program, cwd, launch, listener, memory, agents, applied)
 

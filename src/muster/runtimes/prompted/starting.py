@@ -1,7 +1,6 @@
 """Starts the program of a prompted session: its environment, its confinement, its pipes."""
 
 import asyncio
-import os
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -10,6 +9,12 @@ from typing import NamedTuple, TypeVar
 from muster.engine.ports import Launch, SessionListener
 from muster.errors import CannotStart
 from muster.runtimes.command import env_file_variables, limits_of, output_file_of
+from muster.runtimes.isolated import (
+    isolated,
+    isolation_trouble,
+    level_of,
+    passed_environment,
+)
 from muster.runtimes.process import processes
 from muster.runtimes.process.cgroups import own_cgroups
 from muster.runtimes.process.confined import confined, working_directory, writable_paths
@@ -24,7 +29,6 @@ from muster.runtimes.prompted.reader import WorkReader
 from muster.runtimes.prompted.session import NotUp, PromptedSession, SessionParts
 from muster.settings.agents import AgentSettings
 from muster.settings.env_file import EnvFileError
-from muster.settings.programs import OUR_VARIABLES
 
 S = TypeVar("S", bound=PromptedSession)
 
@@ -63,6 +67,7 @@ async def started(
         variables = _environment(
             program.variables, await env_file_variables(settings, base), settings, launch
         )
+        await asyncio.to_thread(isolation_trouble, level_of(settings))
         session = _begin(settings, base, launch, listener, program, variables, cwd, take_over)
     except EnvFileError as wrong:
         raise _cannot(program, cwd, str(wrong), wrong.remedy) from wrong
@@ -87,9 +92,8 @@ def _environment(
     launch: Launch,
 ) -> dict[str, str]:
     """Muster's environment without its own variables, the file's, the settings', the session's."""
-    ours = {name: value for name, value in os.environ.items() if not name.startswith(OUR_VARIABLES)}
     return {
-        **ours,
+        **passed_environment(settings),
         **needed,
         **variables,
         **settings.env,
@@ -117,11 +121,12 @@ def _begin(
         )
     with (
         confined(program.argv, level, writable, variables, cwd) as shut_in,
-        limited(limits_of(settings), session, shut_in.argv, variables, cwd, own_cgroups) as (
+        isolated(shut_in, settings, launch, cwd) as apart,
+        limited(limits_of(settings), session, apart.argv, variables, cwd, own_cgroups) as (
             line,
             applied,
         ),
-        spawned(line, env=variables, cwd=cwd, stdin=subprocess.PIPE, confined=shut_in) as child,
+        spawned(line, env=variables, cwd=cwd, stdin=subprocess.PIPE, confined=apart) as child,
     ):
         return take_over(_parts(settings, launch, listener, program, cwd, child, applied))
 

@@ -1,0 +1,47 @@
+"""The `[server]` table: where `muster up` listens, its certificate, and how it stops."""
+
+from typing import Annotated
+
+import msgspec
+
+from muster.limits import TURN_SECONDS_MAX
+from muster.settings.rules import Rule
+
+
+class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Where `muster up` listens, and how it stops."""
+
+    host: Annotated[
+        str, Rule("Address to listen on; the default is reachable from this machine only.")
+    ] = "127.0.0.1"
+    port: Annotated[int, Rule("Port to listen on; 0 picks a free one.", 0, 65_535)] = 6878
+    public_url: Annotated[
+        str,
+        Rule(
+            "Address that people use, such as https://muster.example.org, if a proxy is before "
+            "muster; empty means the address that it listens on."
+        ),
+    ] = ""
+    tls_cert: Annotated[
+        str, Rule("File with the certificate of TLS and its chain (PEM); empty means no TLS.")
+    ] = ""
+    tls_key: Annotated[str, Rule("File with the key of the certificate (PEM).")] = ""
+    open_browser: Annotated[
+        bool,
+        Rule("Whether `muster up` opens the dashboard in a browser, if there is a screen."),
+    ] = True
+    drain_seconds: Annotated[
+        float,
+        Rule(
+            "How long sessions may finish by themselves when muster stops; 0 stops them at once.",
+            0,
+            TURN_SECONDS_MAX,
+        ),
+    ] = 120.0  # most turns of a model are over by then, and a person or a reboot can still wait
+
+    @property
+    def is_exposed(self) -> bool:
+        """Whether other machines reach it, with nothing that encrypts what they send."""
+        is_local = self.host == "localhost" or self.host.startswith("127.") or self.host == "::1"
+        is_encrypted = bool(self.tls_cert) or self.public_url.startswith("https://")
+        return not is_local and not is_encrypted
