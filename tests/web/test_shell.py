@@ -8,7 +8,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page, Request, expect
 
-from muster.http.static import FOLDER, STYLE, dashboard, style_parts
+from muster.http.static import FOLDER, POLICY, STYLE, WORKERS, dashboard, style_parts
 from tests.asking import Asker, a_name, asker
 from tests.live import NO_TLS, Server, live
 from tests.waits import WAIT_SECONDS
@@ -132,6 +132,11 @@ def test_the_page_has_a_strict_policy_and_nothing_inline(server: Server) -> None
     assert policy["require-trusted-types-for"] == "'script'"
     assert "unsafe" not in told
     assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*src=)", answer.text)
+
+
+@pytest.mark.parametrize("path", [*WORKERS, "icon.svg"])
+def test_a_file_that_is_opened_by_itself_has_a_policy_of_its_own(path: str) -> None:
+    assert dashboard().files[path].headers["content-security-policy"] == POLICY
 
 
 def test_static_files_are_cached_for_ever_and_compressed(server: Server) -> None:
