@@ -21,6 +21,7 @@ from bench import (
     kernel,
     mcp,
     memory,
+    moving,
     postgres,
     report,
     run_control,
@@ -71,8 +72,19 @@ _INTRO: Final = """\
 
 
 GROUPS: Final = (
-    *("kernel", "durable", "postgres", "boot", "memory", "startup", "http", "sse", "idle"),
-    *("starts", "stops", "crowd", "flood", "web", "hooks", "confine", "search"),
+    *(
+        "kernel",
+        "durable",
+        "postgres",
+        "moving",
+        "boot",
+        "memory",
+        "startup",
+        "http",
+        "sse",
+        "idle",
+    ),
+    *("idle", "starts", "stops", "crowd", "flood", "web", "hooks", "confine", "search"),
     *("inject", "settings", "mcp"),
 )
 
@@ -185,6 +197,12 @@ def _benchmarks(
         "kernel": partial(kernel.measure, effort.kernel_rounds),
         "durable": partial(flushed, durable.measure, "durable", effort.durable_rounds),
         "postgres": partial(flushed, postgres.measure, "postgres", effort.durable_rounds),
+        "moving": partial(
+            moving.measure,
+            folder / "moving",
+            events=effort.boot_events,
+            rounds=effort.memory_rounds,
+        ),
         "boot": partial(
             boot.measure,
             folder / "boot",
