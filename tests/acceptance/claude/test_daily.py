@@ -1,5 +1,6 @@
 """A day with the real Claude Code: what goes wrong beside the work, and costs nothing more."""
 
+import json
 import os
 import signal
 
@@ -116,7 +117,8 @@ def test_an_agent_goes_on_with_the_conversation_in_which_it_was_born(
         ask(team, "Nova", "once more")
         until(lambda: ("Nova", "Hi again.") in team.thread("Nova"))
         first, *_, last = model.calls()
-        assert first.text.splitlines()[0] in str(last.body)  # the prompt of its birth
+        prompt_of_birth = json.dumps(first.text.splitlines()[0]).strip('"')
+        assert prompt_of_birth in json.dumps(last.body)
 
 
 def test_an_answer_that_was_cut_off_is_told_whole(model: ScriptedModel, box: Box) -> None:
