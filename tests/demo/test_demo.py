@@ -21,6 +21,9 @@ from tests.live import NO_TLS, Json
 from tests.waits import LIFE_SECONDS, WAIT_SECONDS
 
 PACE = "0.02"
+BUSY = re.compile("muster had almost no CPU time .*\n")
+"""What a server says on a machine that is too busy for it."""
+
 WORKERS = {LEAD.name} | {each.name for each in CREW if each.channel == WORKSHOP}
 
 QUIET_SECONDS = 2.0
@@ -130,7 +133,7 @@ class Demo:
         self.http.close()
         self.process.send_signal(signal.SIGINT)
         _, complaint = self.process.communicate(timeout=WAIT_SECONDS)
-        assert (self.process.returncode, complaint) == (0, "")
+        assert (self.process.returncode, BUSY.sub("", complaint)) == (0, "")
 
 
 @contextmanager
