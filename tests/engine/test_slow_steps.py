@@ -27,9 +27,9 @@ def reported(
 ) -> list[logging.LogRecord]:
     async def scene() -> None:
         with slow_steps_reported(LIMIT_SECONDS) as steps:
-            await asyncio.sleep(0.001)
+            await asyncio.sleep(0)
             await story(steps)
-            await asyncio.sleep(0.001)
+            await asyncio.sleep(0)
 
     asyncio.run(scene())
     return [each for each in caplog.records if each.name == watchdog.__name__]

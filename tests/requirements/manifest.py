@@ -3768,6 +3768,16 @@ APPROVALS = (
 
 DOCUMENTED = (
     Promise(
+        "One machine runs a team in a database at a time; another is refused with its name.",
+        {
+            "store/test_serving.py": [
+                "test_a_team_that_another_home_runs_is_refused_with_its_machine",
+                "test_a_server_whose_connection_was_cut_takes_the_team_again",
+                "test_a_server_that_finds_its_team_run_by_another_ends",
+            ],
+        },
+    ),
+    Promise(
         "Turns, tasks, work and tool calls are spans of OpenTelemetry, with their cost.",
         {
             "telemetry/test_exporting.py": [

@@ -403,7 +403,7 @@ DOORS = (
     Door(
         (
             "muster.cli.run.team_database",
-            "muster.cli.setup.database_findings",
+            "muster.cli.setup.checks.database",
             "muster.cli.setup.join",
         ),
         ("muster.store.opening", "muster.store.postgres.examining"),

@@ -8,7 +8,7 @@ from tests.tidy.source import Module, modules, nodes
 OWNERS = {
     "muster.engine.tasks": "the owners themselves",
     "muster.claude_plugin.hooks.desk": "logs failed records, awaits all at its end",
-    "muster.store.postgres.store": "an open store has two tasks, and closing it ends them",
+    "muster.store.postgres.store": "an open store has three tasks, and closing it ends them",
     "muster.runtimes.python.thread": "the thread of a coroutine has one task, and ends it",
     "muster.cli.delegate.served": "awaits the task in the next lines: SIGTERM cancels it",
 }

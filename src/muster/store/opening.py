@@ -50,7 +50,7 @@ async def open_store(home: Path) -> EventStore:
 
     lock = lock_home(home)
     try:
-        return await PostgresStore.open(database, kept.team, creates=False, lock=lock)
+        return await PostgresStore.serve(database, kept.team, lock)
     except BaseException:
         lock.release()
         raise

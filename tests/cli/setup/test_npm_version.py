@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.cli.setup.npm_version import npm_version
+from muster.cli.setup.checks.npm_version import npm_version
 
 
 @pytest.mark.parametrize("package", ["agent", "@maker/agent"])

@@ -24,9 +24,9 @@ from muster.cli.following import followed_in
 from muster.cli.options import home_option
 from muster.cli.reading import running
 from muster.cli.render import Cell, Tone, count, table
-from muster.cli.setup.database_findings import database_findings
-from muster.cli.setup.findings import Finding, Level
-from muster.cli.setup.npm_version import npm_version
+from muster.cli.setup.checks.database import database_findings
+from muster.cli.setup.checks.findings import Finding, Level
+from muster.cli.setup.checks.npm_version import npm_version
 from muster.cli.setup.verifying import verify_home
 from muster.cli.terminal import look
 from muster.confine.kernel import support

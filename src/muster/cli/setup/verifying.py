@@ -5,7 +5,7 @@ from pathlib import Path
 
 from muster.cli.progress import ProgressLine
 from muster.cli.render import count
-from muster.cli.setup.findings import Finding, Level
+from muster.cli.setup.checks.findings import Finding, Level
 from muster.errors import LogRewritten, MusterError
 from muster.store.chain import LogHead
 from muster.store.opening import verify_home_log

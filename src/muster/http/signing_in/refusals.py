@@ -4,13 +4,13 @@ A request with a wrong token, of another site or for another role changes nothin
 tried. Every one as an event of its own would let a stranger fill the log.
 """
 
-import asyncio
 import logging
 from collections import Counter
 from typing import Final
 
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.ports import Clock
+from muster.engine.tasks import TaskOwner
 from muster.errors import MusterError
 from muster.machines.commands import LogWarning
 from muster.machines.ids import MUSTER
@@ -35,7 +35,7 @@ class RefusedRequests:
         self._dispatcher = dispatcher
         self._clock = clock
         self._counts: Counter[str] = Counter()
-        self._recording: asyncio.Task[None] | None = None
+        self._records = TaskOwner("the record of refused requests")
 
     def count(self, error: MusterError, caller: str) -> None:
         """Count a refusal, if it is of a kind that is watched."""
@@ -48,7 +48,7 @@ class RefusedRequests:
         self._counts[kind if is_known else OTHERS] += 1
 
     def _begin_record(self) -> None:
-        self._recording = asyncio.get_running_loop().create_task(self._record())
+        self._records.start(self._record())
 
     async def _record(self) -> None:
         counts, self._counts = self._counts, Counter()

@@ -12,7 +12,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from muster.errors import DatabaseFailed, LogRewound, MusterError
+from muster.errors import DatabaseFailed, LogRewound, MusterError, TeamServed
 from muster.home.file_lock import FileLock
 from muster.store.base import (
     BYTES_END,
@@ -31,6 +31,7 @@ from muster.store.postgres.connecting import CALL_SECONDS, Attempts, Connection,
 from muster.store.postgres.news import POLL_SECONDS, News
 from muster.store.postgres.opening import OpenLog, open_log
 from muster.store.postgres.reading import PostgresReader
+from muster.store.postgres.serving import TeamLock
 from muster.store.sharing import SharedStore
 
 TURN_SECONDS: Final = 0.1
@@ -51,13 +52,20 @@ class _Turn(NamedTuple):
     in_doubt: bool = False
 
 
+class Serving(NamedTuple):
+    """The locks of the one muster that runs a team: that of its home, and that of the team."""
+
+    home: FileLock
+    team: TeamLock
+
+
 class PostgresStore(SharedStore):
     """One team's log in a database, to which other processes write as well."""
 
-    def __init__(self, log: OpenLog, lock: FileLock | None = None) -> None:
+    def __init__(self, log: OpenLog, serving: Serving | None = None) -> None:
         super().__init__(last_seq=log.head.seq)
         self._log = log
-        self._lock = lock
+        self._serving = serving
         self._end = log.head
         self._reader = PostgresReader(log)
         self._is_contended = False
@@ -66,11 +74,12 @@ class PostgresStore(SharedStore):
         """A place up to which the log may have grown."""
 
         self._is_lost = asyncio.Event()
-        self._rewound: LogRewound | None = None
+        self._loss: LogRewound | TeamServed | None = None
         self._news = News(log, self._take_hint)
         self._loop = asyncio.get_running_loop()
         self._writing = self._loop.create_task(self._write_all())
         self._hearing = self._loop.create_task(self._news.run())
+        self._keeping = self._loop.create_task(self._keep_team())
 
     @classmethod
     async def open(
@@ -79,13 +88,22 @@ class PostgresStore(SharedStore):
         team: str,
         *,
         creates: bool = True,
-        lock: FileLock | None = None,
     ) -> "PostgresStore":
-        """Open the log of a team in a database; creates it as needed, if it may.
+        """Open the log of a team in a database; creates it as needed, if it may."""
+        return cls(await open_log(database, team, creates=creates))
+
+    @classmethod
+    async def serve(cls, database: Database, team: str, lock: FileLock) -> "PostgresStore":
+        """Open the log of a team that no other home runs. Raises `TeamServed` where one does.
 
         `lock` is that of the home of this writer; it is released when the store is closed.
         """
-        return cls(await open_log(database, team, creates=creates), lock)
+        log = await open_log(database, team, creates=False)
+        try:
+            return cls(log, Serving(lock, await TeamLock.take(log, team)))
+        except BaseException:
+            await log.close()
+            raise
 
     @property
     def is_shared(self) -> bool:
@@ -139,10 +157,12 @@ class PostgresStore(SharedStore):
         return await self._reader.server_time()
 
     async def lost(self) -> None:
-        """Raise `LogRewound` once the database turns out to be an older copy of itself."""
+        """Raise `LogRewound` once the database turns out to be an older copy of itself, and
+        `TeamServed` once another home runs the team.
+        """
         await self._is_lost.wait()
-        assert self._rewound is not None
-        raise LogRewound(**self._rewound.found) from self._rewound
+        assert self._loss is not None
+        raise type(self._loss)(**self._loss.found) from self._loss
 
     # ── the task that writes ──────────────────────────────────────────────────────────────────────
 
@@ -161,11 +181,26 @@ class PostgresStore(SharedStore):
                 self._work.clear()
                 await self._write_waiting()
         finally:
-            self._hearing.cancel()
-            await asyncio.wait({self._hearing})
+            beside = {self._hearing, self._keeping}
+            for each in beside:
+                each.cancel()
+            await asyncio.wait(beside)
             await self._log.close()
-            if self._lock is not None:
-                self._lock.release()
+            if self._serving is not None:
+                self._serving.team.release()
+                self._serving.home.release()
+
+    async def _keep_team(self) -> None:
+        if self._serving is None:
+            return
+        try:
+            await self._serving.team.keep()
+        except TeamServed as error:
+            self._lose(error)
+
+    def _lose(self, why: LogRewound | TeamServed) -> None:
+        self._loss = why
+        self._is_lost.set()
 
     async def _write_waiting(self) -> None:
         try:
@@ -177,8 +212,7 @@ class PostgresStore(SharedStore):
                     await self._look()
         except Exception as error:
             if isinstance(error, LogRewound):
-                self._rewound = error
-                self._is_lost.set()
+                self._lose(error)
             self._failed(error)
 
     async def _commit(self) -> None:

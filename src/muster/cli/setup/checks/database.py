@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, urlsplit
 
 from muster.cli.reading import now
-from muster.cli.setup.findings import Finding, Level
+from muster.cli.setup.checks.findings import Finding, Level
 from muster.errors import MusterError
 from muster.home.database import FILE, database_of
 from muster.store.opening import examine_database

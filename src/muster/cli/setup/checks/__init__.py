@@ -1,0 +1,1 @@
+"""Parts of `muster doctor`: its findings, and the checks that are more than a few lines."""
