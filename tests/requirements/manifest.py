@@ -803,7 +803,7 @@ LOG = (
                 "test_a_muster_that_is_killed_goes_on_where_the_database_is",
                 "test_a_database_that_was_set_back_ends_the_team",
             ],
-            "cli/setup/test_database_findings.py": [
+            "cli/setup/checks/test_database.py": [
                 "test_a_real_server_is_described",
                 "test_what_is_amiss_is_named_with_its_remedy",
             ],
@@ -3418,7 +3418,9 @@ CLAUDE = (
             "acceptance/makers/test_setting_up.py": [
                 "test_each_program_is_found_and_has_the_tools_until_they_are_removed"
             ],
-            "cli/setup/test_npm_version.py": ["test_a_program_has_the_version_of_its_package"],
+            "cli/setup/checks/test_npm_version.py": [
+                "test_a_program_has_the_version_of_its_package"
+            ],
             "engine/test_importing.py": ["test_two_imports_never_run_at_the_same_time"],
             "acceptance/makers/test_programs.py": [
                 "test_a_real_program_answers_asks_is_refused_and_is_interrupted"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from muster.cli.reading import now
-from muster.cli.setup import database_findings as findings
+from muster.cli.setup.checks import database as findings
 from muster.cli.setup.checks.findings import Finding, Level
 from muster.home.database import FILE, TeamDatabase, keep
 from muster.store.postgres.examining import ServerFacts
