@@ -96,6 +96,13 @@ class NameOfTwo(Refused):
     """
 
 
+class FormerNameOfTwo(Refused):
+    """The table {name!r} notes the former name {former!r}, and the agent {former!r} has a table of
+    its own. Remove `formerly` from the table {name!r} if it is about a new agent, or the table
+    {former!r} if that agent is renamed.
+    """
+
+
 class NameReserved(Refused):
     """The name {name!r} is reserved. Choose another."""
 

@@ -203,3 +203,25 @@ def test_a_copied_table_with_a_former_name_leaves_the_agent_of_a_lead_alone(home
         assert team.agent("Zoe")["seat"] == 10
     with up(home) as team:  # and while it sleeps
         assert (team.agent("Lyra")["seat"], team.agent("Zoe")["seat"]) == (0, 10)
+
+
+def test_a_copied_table_does_not_take_the_agent_that_has_a_table_of_its_own(home: Path) -> None:
+    """The agent became the copy, with its notes and words, and its own table a newcomer."""
+    at = ("--home", str(home))
+    (home / "muster.toml").write_text(OLD + OTHER)
+    with up(home) as team:
+        done = muster("agent", "rename", "old", "new", *at)
+        assert done.returncode == 0, done.stderr
+        team.write((home / "muster.toml").read_text() + f"[agents.old]\n{STAYS}")
+        until(lambda: "old" in team.names())
+        lived(team)
+        team.write((home / "muster.toml").read_text() + NEW.replace("new", "copy"))
+        until(lambda: "'copy'" in team.boss.get("/api/state")["settingsProblem"])
+        assert "'old'" in team.boss.get("/api/state")["settingsProblem"]
+    for _ in range(2):
+        with up(home) as team:
+            assert sorted(team.names()) == ["new", "old", "other"]
+            assert [team.agent(name)["seat"] for name in ("new", "old")] == [9, 11]
+            assert team.boss.get("/api/agents/old/wake-payload")["payload"]["notes"] == ["the plan"]
+            assert "'copy'" in muster("status", *at).stdout
+            assert "'copy'" in muster("doctor", *at).stdout

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.errors import CannotRename, NameOfTwo, NameReserved, NameTaken
+from muster.errors import CannotRename, FormerNameOfTwo, NameOfTwo, NameReserved, NameTaken
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.identity.listing import Listed, Match, exchanges, match_tables, present
@@ -105,6 +105,33 @@ def test_a_copied_table_does_not_take_the_agent_of_another_table() -> None:
     scene = Scene()
     imported(scene, "Tom")
     assert seats(scene, table("Zoe", "Tom"), table("Tom")) == [None, SeatId(1)]
+
+
+def test_a_copied_former_name_does_not_take_the_later_agent_of_that_name() -> None:
+    """Tom was renamed to Zoe, another Tom came, and Zoe's table was copied for Yan."""
+    scene = listed("Tom")
+    scene.do(c.RenameAgent(seat=ONE, name="Zoe"))
+    scene.do(c.EnrollAgent(name="Tom", authority=Authority.MUSTER))
+    tables = (table("Zoe", "Tom"), table("Tom"), table("Yan", "Tom"))
+    matches = match_tables(scene.team, tables)
+    assert [match.seat for match in matches] == [ONE, TWO, None]
+    assert [type(match.refused) for match in matches[:2]] == [type(None)] * 2
+    assert isinstance(matches[2].refused, FormerNameOfTwo)
+    assert "'Yan'" in str(matches[2].refused)
+    assert "'Tom'" in str(matches[2].refused)
+    assert seats(scene, table("Tom"), table("Yan", "Tom")) == [TWO, None]
+    dismissed(scene, "Zoe")
+    assert seats(scene, table("Tom"), table("Yan", "Tom")) == [TWO, None]
+
+
+def test_the_later_agent_of_a_name_is_renamed_where_its_table_goes_on() -> None:
+    scene = listed("Tom")
+    scene.do(c.RenameAgent(seat=ONE, name="Zoe"))
+    scene.do(c.EnrollAgent(name="Tom", authority=Authority.MUSTER))
+    assert seats(scene, table("Zoe", "Tom"), table("Yan", "Tom")) == [ONE, TWO]
+    scene.do(c.EnrollAgent(name="Ann", authority=Authority.MUSTER))
+    tables = (table("Zoe", "Tom"), table("Yan", "Tom"), table("Tom", "Ann"))
+    assert seats(scene, *tables) == [ONE, TWO, SeatId(11)]
 
 
 def test_a_table_can_rename_an_agent_that_had_none() -> None:

@@ -6,12 +6,11 @@ that cannot have its name changes nothing: its agent goes on under the name that
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from muster.errors import NameOfTwo, Refused
+from muster.errors import FormerNameOfTwo, NameOfTwo, Refused
 from muster.machines.ids import SeatId, name_key
 from muster.machines.names import (
     check_agent_name,
@@ -48,7 +47,8 @@ class Match(NamedTuple, Generic[AnyListed]):
 def match_tables(team: Team, tables: Sequence[AnyListed]) -> list[Match[AnyListed]]:
     """The agent of each table, and whether it can have the name of the table."""
     moved = _renamed_tables(team, tables)
-    return [_match(team, table, moved) for table in tables]
+    named = {name_key(table.name): table for table in tables}
+    return [_match(team, table, moved, named) for table in tables]
 
 
 def present(team: Team, match: Match[AnyListed]) -> Agent | None:
@@ -59,7 +59,7 @@ def present(team: Team, match: Match[AnyListed]) -> Agent | None:
 
 def _renamed_tables(team: Team, tables: Iterable[Listed]) -> Mapping[SeatId, Listed]:
     """The tables that were renamed, by the seats of their agents, which have former names still."""
-    named = {name_key(table.name) for table in tables}
+    named = {name_key(table.name): table for table in tables}
     moved = _exchanged(team, tables)
     for table in tables:
         if any(each is table for each in moved.values()):
@@ -70,8 +70,19 @@ def _renamed_tables(team: Team, tables: Iterable[Listed]) -> Mapping[SeatId, Lis
     return moved
 
 
-def _formerly_run(team: Team, table: Listed, named: AbstractSet[str]) -> Iterator[SeatId]:
+def _formerly_run(team: Team, table: Listed, named: Mapping[str, Listed]) -> Iterator[SeatId]:
     """The seats of the agents that a table renames: they have former names that it notes.
+
+    An agent whose own table is among these is not renamed by a note about an earlier agent of its
+    name: the table is a copy of the one that has that earlier agent.
+    """
+    for former, agent in _noted(team, table, named):
+        if not _is_copied(team, former, agent, named):
+            yield agent.seat
+
+
+def _noted(team: Team, table: Listed, named: Mapping[str, Listed]) -> Iterator[tuple[str, Agent]]:
+    """The agents that have former names which a table notes, each with that name.
 
     None, if the agent of that name was renamed so before. Two of three signs are proof: the
     settings ran the agent, nobody has or had the new name, and no other table has the former one.
@@ -85,7 +96,19 @@ def _formerly_run(team: Team, table: Listed, named: AbstractSet[str]) -> Iterato
     had = [(name, agent) for name in table.formerly for agent in _agents_called(team, table, name)]
     for former, agent in sorted(had, key=lambda each: (each[1].retired, not each[1].is_listed)):
         signs = (agent.is_listed, is_new, name_key(former) not in named)
-        yield from (agent.seat,) if sum(signs) > 1 else ()
+        yield from ((former, agent),) if sum(signs) > 1 else ()
+
+
+def _is_copied(team: Team, former: str, agent: Agent, named: Mapping[str, Listed]) -> bool:
+    """Whether a note of a former name is about an earlier agent, and the present one has a table.
+
+    A table that goes on to another agent itself leaves the agent of its name to the note. It has
+    the name of an agent, so no table of another name can be in its way: this ends after one step.
+    """
+    own, key = named.get(name_key(former)), name_key(former)
+    others = (each for each in team.agents.values() if each.is_listed and each.seat != agent.seat)
+    is_earlier = any(key == name_key(name) for each in others for name in each.former_names)
+    return own is not None and is_earlier and next(_formerly_run(team, own, named), None) is None
 
 
 def _agents_called(team: Team, table: Listed, former: str) -> Iterator[Agent]:
@@ -153,13 +176,20 @@ def _was_renamed(agent: Agent, table: Listed) -> bool:
     return agent.is_listed and any(name_key(former) in had for former in table.formerly)
 
 
-def _match(team: Team, table: AnyListed, moved: Mapping[SeatId, Listed]) -> Match[AnyListed]:
+def _match(
+    team: Team,
+    table: AnyListed,
+    moved: Mapping[SeatId, Listed],
+    named: Mapping[str, Listed],
+) -> Match[AnyListed]:
     seat = next((seat for seat, each in moved.items() if each is table), None)
     try:
         if seat is not None and (ring := _ring_of(team, seat, moved)):
             check_exchange(team, ring)
             return Match(table, seat, None)
-        seat = _seat_by_name(team, table, moved) if seat is None else seat
+        if seat is None:
+            _check_note(team, table, named)
+            seat = _seat_by_name(team, table, moved)
         _check_name(team, table, seat)
     except Refused as refused:
         return Match(table, seat, refused)
@@ -200,6 +230,13 @@ def _retired_seat(team: Team, table: Listed, name: str) -> SeatId | None:
         if agent.retired and agent.is_listed and name_key(agent.id) == key
     ]
     return table.seat if table.seat in gone else max(gone, default=None)
+
+
+def _check_note(team: Team, table: Listed, named: Mapping[str, Listed]) -> None:
+    """Refuse a former name whose agent has a table of its own."""
+    for former, agent in _noted(team, table, named):
+        if _is_copied(team, former, agent, named):
+            raise FormerNameOfTwo(name=table.name, former=former)
 
 
 def _check_name(team: Team, table: Listed, seat: SeatId | None) -> None:
