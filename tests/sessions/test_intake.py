@@ -14,6 +14,7 @@ from muster.machines import events as e
 from muster.machines.backoff import pause_s
 from muster.machines.ids import LEAD_SEAT, SeatId
 from muster.machines.state import Status, TurnState
+from muster.machines.turns.speech import ROUTE
 from muster.machines.vocabulary import (
     Authority,
     InterruptMode,
@@ -547,6 +548,42 @@ def test_the_lead_passes_on_what_an_agent_inside_it_says() -> None:
             assert await stage.said() == [("Lyra", None, "good day")]
             [(marker, reason)] = await stage.rejected()
             assert (marker, "Nobody" in reason) == ("[AGENT_SAYS]", True)
+
+    run(story())
+
+
+def test_a_status_report_answers_orders_and_not_a_message_that_is_to_be_passed_on() -> None:
+    """The lead was killed after its report, and the message was never handed over again."""
+
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            await stage.enrol("Julian", long_lived=True, seat=LEAD_SEAT)
+            lead = await stage.start(LEAD_SEAT)
+            for name, seat in (("Quill", 0), ("Nova", 1)):
+                born = f'{{"name":"{name}","gridPosition":{seat}}}'
+                await stage.say(lead, ports.Marker(name="AGENT_REGISTERED", body=born))
+            status = ports.Marker(name="AGENT_STATUS", body='{"agents":[]}')
+            seqs: list[int] = []
+            for text in ("[AGENT_STATUS?]", "Quill", "Nova", "Quill"):
+                routed = text if text[0] == "[" else ROUTE.format(name=text, text="come")
+                speaker = "muster" if text[0] == "[" else "Marcus"
+                await stage.send(c.SendMessage(text=routed, speaker_name=speaker))
+                seqs.append(stage.muster.team.agents[LEAD_SEAT].last_message)
+            order, first, second, third = seqs
+
+            async def after(marker: ports.Marker) -> int:
+                await stage.say(lead, marker)
+                return stage.muster.team.agents[LEAD_SEAT].read
+
+            def says(name: str) -> ports.Marker:
+                return ports.Marker(name="AGENT_SAYS", body=f'{{"name":"{name}","text":"yes"}}')
+
+            assert order <= await after(status) < first
+            assert order <= await after(says("Julian")) < first  # not one of its agents
+            assert first <= await after(says("quill")) < second
+            assert await after(says("Nova")) == third
+            await stage.send(c.SendMessage(text="[AGENT_STATUS?]", speaker_name="muster"))
+            assert await after(status) == stage.muster.team.agents[LEAD_SEAT].last_message
 
     run(story())
 

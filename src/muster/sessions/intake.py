@@ -23,7 +23,7 @@ from muster.errors import Closed, MusterError, NotFound, Refused, StoreFailed, U
 from muster.limits import MESSAGE_BYTES_MAX, NOTE_CHARS_MAX
 from muster.machines import commands as c
 from muster.machines.commands import Command
-from muster.machines.ids import ChannelId, SeatId, SessionId, agent_actor
+from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId, SessionId, agent_actor
 from muster.machines.spending import implausible
 from muster.machines.state import Agent
 from muster.machines.turns.order import NO_HANDOFF
@@ -372,7 +372,8 @@ class Intake:
     # ── markers ───────────────────────────────────────────────────────────────────────────────────
 
     async def _mark(self, name: str, body: str) -> None:
-        markers = Markers(self._seat, self._session, self._hosts, self._told.taken_upto)
+        upto = self._told.orders_upto(self._agent.read)
+        markers = Markers(self._seat, self._session, self._hosts, upto)
         try:
             command = markers.command(name, body, self._dispatcher.team)
         except (msgspec.DecodeError, ValueError, RecursionError) as malformed:
@@ -381,6 +382,10 @@ class Intake:
             await self._reject(f"[{name}]", str(unknown))
         else:
             await self._send(command, marker=f"[{name}]")
+            if isinstance(command, c.TellHuman) and self._seat == LEAD_SEAT:
+                about = self._dispatcher.team.agents[command.seat]
+                upto = self._told.pass_on(about, self._agent.read)
+                await self._send(c.MarkRead(seat=self._seat, upto=upto))
 
     async def _reject(self, marker: str, reason: str) -> None:
         await self._send(c.RejectMarker(seat=self._seat, marker=marker, reason=reason))

@@ -42,7 +42,7 @@ class Markers(NamedTuple):
     """The markers of one session.
 
     With `hosts`, an agent that is registered gets a session of its own. A lead's report answers the
-    direct messages up to `answers_upto`.
+    orders up to `answers_upto`.
     """
 
     seat: SeatId

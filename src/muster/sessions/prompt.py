@@ -291,6 +291,7 @@ class Prompter:
         if found.channel is not None and found.epoch is not None:
             told.turns[found.channel] = found.epoch
         told.by_human = told.by_human or found.channel is None
+        told.note_words(found)
         return found
 
     def _still_running(self, seat: SeatId, told: PromptState) -> Known:

@@ -12,9 +12,11 @@ from typing import Final
 import msgspec
 
 from muster.machines.commands import DeliverMessages
-from muster.machines.ids import ChannelId, SeatId
-from muster.machines.state import Team
-from muster.machines.vocabulary import Taken
+from muster.machines.ids import ChannelId, SeatId, name_key
+from muster.machines.state import Agent, Team
+from muster.machines.turns.speech import routed_to
+from muster.machines.vocabulary import Authority, Taken
+from muster.views.answers.messages import MessageKind, Next
 
 PROMPTS_MAX: Final = 64
 """How many of the last prompts are kept."""
@@ -72,6 +74,10 @@ class PromptState(msgspec.Struct):
     taken_upto: int = 0
     """The seq of the last direct message that the program has taken up."""
 
+    words: dict[int, str] = msgspec.field(default_factory=dict[int, str])
+    """Unanswered direct messages that are no orders: their seqs, and the keys of the names of the
+    agents that the lead is to pass them on to."""
+
     handed: dict[tuple[ChannelId, int], DeliverMessages] = msgspec.field(
         default_factory=dict[tuple[ChannelId, int], DeliverMessages]
     )
@@ -94,6 +100,30 @@ class PromptState(msgspec.Struct):
     def answers_upto(self) -> int | None:
         """The last direct message that the agent can be answering; None if that is not known."""
         return self.taken_upto if self.confirms or self.taken_upto else None
+
+    def note_words(self, found: Next) -> None:
+        """Record the direct messages that a status report does not answer: all but orders."""
+        for each in found.messages if found.channel is None else ():
+            if each.kind is not MessageKind.NOTICE:
+                self.words[each.seq] = name_key(routed_to(each.text))
+
+    def pass_on(self, agent: Agent, read: int) -> int:
+        """Record words of an agent inside the lead: they answer the messages for it.
+
+        Returns the last direct message up to which only orders are unanswered.
+        """
+        if agent.authority is Authority.LEAD:
+            keys = set(map(name_key, (agent.id, *agent.earlier_names)))
+            self.words = {seq: key for seq, key in self.words.items() if key not in keys}
+        return self.orders_upto(read)
+
+    def orders_upto(self, read: int) -> int:
+        """The last direct message up to which only orders are unanswered.
+
+        `read` is the seq up to which the agent has acted on its messages.
+        """
+        self.words = {seq: key for seq, key in self.words.items() if seq > read}
+        return min(self.taken_upto, min(self.words, default=self.taken_upto + 1) - 1)
 
     def send(
         self,

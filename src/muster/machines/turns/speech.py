@@ -26,6 +26,17 @@ def speaker_label(name: str, channel: str | None) -> str:
     return plain if channel is None else f"{plain} #{channel}"
 
 
+ROUTE: Final = "[ROUTE TO AGENT: {name}]\n{text}"
+"""The request to the lead to pass a message on."""
+
+
+def routed_to(text: str) -> str:
+    """The name of the agent that a message to the lead is to be passed on to; empty if none."""
+    head, _, rest = text.partition("]")
+    start = ROUTE.partition("{")[0]
+    return head.removeprefix(start) if rest and head.startswith(start) else ""
+
+
 def indented(text: str) -> str:
     """A text whose further lines are indented: none of them can pass for another speaker's."""
     first, *more = text.splitlines() or [""]

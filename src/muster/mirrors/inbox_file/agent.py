@@ -21,7 +21,7 @@ from muster.machines.commands import DeliverMessages, MarkRead, RouteMessage, Se
 from muster.machines.events import Event, UserMessage
 from muster.machines.ids import SeatId
 from muster.machines.state import Agent
-from muster.machines.turns.speech import indented
+from muster.machines.turns.speech import ROUTE, indented
 from muster.machines.vocabulary import Authority, DeliveryWay
 from muster.mirrors.inbox_file.format import (
     Entry,
@@ -35,9 +35,6 @@ from muster.mirrors.inbox_file.format import (
 from muster.mirrors.inbox_file.link import InboxFile, uses_inbox_file
 from muster.store.base import EventStore, LogFilter
 from muster.store.codec import decode
-
-ROUTE: Final = "[ROUTE TO AGENT: {name}]\n{text}"
-"""The request to the lead to pass a message on."""
 
 AGAIN_MAX: Final = 20
 """How often one message is written again: a reader that removes it each time wants it gone."""
