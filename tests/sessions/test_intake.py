@@ -543,9 +543,14 @@ def test_the_lead_passes_on_what_an_agent_inside_it_says() -> None:
             await stage.say(lead, ports.Marker(name="AGENT_REGISTERED", body=born))
             said = '{"name":"lyra","text":"good day"}'
             await stage.say(lead, ports.Marker(name="AGENT_SAYS", body=said))
+            await stage.send(c.RenameAgent(seat=SeatId(0), name="Uma"))
+            lead.exit()
+            await settled()
+            lead = await stage.start(LEAD_SEAT)  # Lyra sleeps, and its new name holds
+            await stage.say(lead, ports.Marker(name="AGENT_SAYS", body=said))
             stranger = '{"name":"Nobody","text":"x"}'
             await stage.say(lead, ports.Marker(name="AGENT_SAYS", body=stranger))
-            assert await stage.said() == [("Lyra", None, "good day")]
+            assert await stage.said() == [("Lyra", None, "good day"), ("Uma", None, "good day")]
             [(marker, reason)] = await stage.rejected()
             assert (marker, "Nobody" in reason) == ("[AGENT_SAYS]", True)
 

@@ -118,6 +118,19 @@ def seat_called(team: Team, name: str) -> SeatId | None:
     return seat if has_it else None
 
 
+def seat_known_as(team: Team, name: str) -> SeatId | None:
+    """The seat of the agent that answers to a name, or else of the only one that had it."""
+    key = name_key(name)
+    if key in team.names:
+        return team.names[key]
+    had = [
+        agent.seat
+        for agent in team.agents.values()
+        if not agent.retired and key in map(name_key, agent.earlier_names)
+    ]
+    return had[0] if len(had) == 1 else None
+
+
 def without_names(names: Mapping[str, SeatId], agent: Agent) -> Mapping[str, SeatId]:
     """The names of a team without those that an agent answers to."""
     own = [name_key(agent.id)]

@@ -7,7 +7,8 @@ import msgspec
 from muster.errors import NotFound
 from muster.machines import commands as c
 from muster.machines.commands import Command
-from muster.machines.ids import SeatId, SessionId, name_key
+from muster.machines.ids import SeatId, SessionId
+from muster.machines.names import seat_known_as
 from muster.machines.state import Team
 from muster.machines.vocabulary import Profile, StatusEntry
 
@@ -78,7 +79,7 @@ class Markers(NamedTuple):
                 )
 
     def _passed_on(self, said: PassedOn, team: Team) -> Command:
-        seat = team.names.get(name_key(said.name))
+        seat = seat_known_as(team, said.name)  # a lead may have been told a former name
         if seat is None:
             raise NotFound(kind="agent", name=said.name)
         return c.TellHuman(seat=seat, text=said.text, session=self.session)

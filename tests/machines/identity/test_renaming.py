@@ -7,7 +7,7 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import LEAD_SEAT, MUSTER, SeatId
 from muster.machines.kernel.snapshots import decode, encode
-from muster.machines.names import check_human_name, seat_called
+from muster.machines.names import check_human_name, seat_called, seat_known_as
 from muster.machines.state import Status
 from muster.machines.turns.speech import speaker_label
 from muster.machines.vocabulary import Authority, RunMode
@@ -174,13 +174,27 @@ def test_the_lead_is_told_of_the_new_name_by_muster() -> None:
     _, events = renamed()
     (told,) = facts(events, e.UserMessage)
     assert told.text == (
-        "[AGENT RENAMED: Lyra] it is called Uma now; until it sleeps, its program goes on as Lyra"
+        "[AGENT RENAMED: Lyra] it is called Uma now; Lyra counts for it too, as long as no other "
+        "agent has that name"
     )
     assert (told.speaker_name, told.speaker_type, told.seat) == (MUSTER, "muster", LEAD_SEAT)
     _, events = renamed(Status.SLEEPING)
     assert [each.text for each in facts(events, e.UserMessage)] == [
         "[AGENT RENAMED: Lyra] it is called Uma now"
     ]
+
+
+def test_an_agent_is_known_by_a_former_name_that_no_other_agent_has_or_had() -> None:
+    """The next lead was told the former name, and its words under it were rejected."""
+    scene, _ = renamed()
+    asleep(scene)
+    assert seat_known_as(scene.team, "lyra") == seat_known_as(scene.team, "Uma") == ILSE
+    assert seat_known_as(scene.team, "Nobody") is None
+    other = scene.do(c.EnrollAgent(name="Lyra", authority=Authority.MUSTER))
+    seat = facts(other, e.AgentEnrolled)[0].agent.grid_position
+    assert seat_known_as(scene.team, "Lyra") == seat
+    scene.do(c.RenameAgent(seat=seat, name="Zoe"))
+    assert seat_known_as(scene.team, "Lyra") is None
 
 
 def test_nobody_is_told_without_a_lead_or_of_the_lead_itself() -> None:

@@ -20,10 +20,13 @@ def tell_of_end(team: Team, agent: Agent, outcome: str, words: str) -> Iterator[
 
 
 def tell_of_name(team: Team, agent: Agent, fact: e.AgentRenamed) -> Iterator[Command]:
-    """A person has renamed an agent of the lead."""
+    """A person has renamed an agent of the lead.
+
+    The lead may be handed the notice again after its agents have slept, so it has to stay true.
+    """
     if agent.hosted or agent.authority is Authority.LEAD:
         known = agent.running_as
-        goes_on = f"; until it sleeps, its program goes on as {known}"  # holds for later readers
+        goes_on = f"; {known} counts for it too, as long as no other agent has that name"
         text = f"[AGENT RENAMED: {fact.previous}] it is called {fact.name} now"
         text += goes_on if known not in ("", fact.name) else ""
         yield from _told(team, agent, text)
