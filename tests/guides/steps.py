@@ -243,6 +243,7 @@ GUIDES: Mapping[str, Guide] = {
     ),
     "docs/guides/notifications.md": Guide(
         {
+            "[push]": Configure(),
             "[notify.phone]": Configure(),
             "[notify.hook]": Configure(),
             "{": Parse(),
@@ -279,8 +280,12 @@ GUIDES: Mapping[str, Guide] = {
         {
             "cat > policy.json": Leave("paths of a server; tests/cli/run/test_confine.py runs it"),
             "[delegation]": Configure(),
+            "[agents.builder]": Leave(
+                "the table of the block before; tests/runtimes/test_isolated.py"
+            ),
+            "[agents.deployer]": Configure(),
         },
-        given={"worktrees/builder/build.sh": REPORTS},
+        given={"worktrees/builder/build.sh": REPORTS, "deploy.sh": REPORTS},
         server=False,
     ),
     "docs/guides/workspaces.md": Guide(

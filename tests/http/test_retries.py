@@ -18,6 +18,8 @@ from tests.waits import LIFE_SECONDS
 NOT_KEPT = {
     ("POST", "/api/session"): "a browser's session is not in the log",
     ("DELETE", "/api/session"): "a browser's session is not in the log",
+    ("PUT", "/api/push"): "a browser that subscribes twice has subscribed",
+    ("DELETE", "/api/push"): "a browser that has ended its subscription has none to end",
     ("POST", "/api/session/code"): "a code is not in the log",
     ("DELETE", "/api/browsers/{browser}"): "a second try is refused: the browser is signed out",
     ("POST", "/api/agents/{name}/adopt"): "a seat that is kept twice is kept",

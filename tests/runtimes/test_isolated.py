@@ -95,20 +95,22 @@ def played(stage: Stage, script: str, settings: AgentSettings) -> tuple[set[str]
 
 
 def test_a_program_sees_its_own_folders_of_the_home_and_nothing_else(stage: Stage) -> None:
-    said, confinement = played(stage, TRIES, PLAIN)
+    said, confinement = played(stage, TRIES, structs.replace(PLAIN, isolate="home"))
     assert said == HIDDEN
-    assert confinement == ""  # it is as usual
+    assert confinement.startswith("does not see the team's home")
     assert (stage.folder / "mine").read_text() == "mine\n"
 
 
 def test_a_program_that_is_not_isolated_sees_the_home(stage: Stage) -> None:
-    said, _ = played(stage, TRIES, structs.replace(PLAIN, isolate="none"))
+    said, _ = played(stage, TRIES, PLAIN)
     assert {"saw token", "saw log", "saw other", "reached muster"} <= said
 
 
 def test_isolation_and_confinement_hold_together(stage: Stage) -> None:
     script = f"{TRIES}\n(: > {{base}}/evil) 2>/dev/null || echo 'kept project'\n"
-    said, confinement = played(stage, script, structs.replace(PLAIN, confine="outputs"))
+    said, confinement = played(
+        stage, script, structs.replace(PLAIN, confine="outputs", isolate="home")
+    )
     assert {"missed token", "missed root", "kept project", "missed made"} <= said
     assert confinement.startswith("writes only its outputs")
 
@@ -184,7 +186,7 @@ def test_a_machine_that_cannot_isolate_says_so_and_does_not_start_strict_program
         return "" if level == "none" else "no user namespaces"
 
     monkeypatch.setattr(isolated, "isolation_trouble", trouble)
-    said, confinement = played(stage, TRIES, PLAIN)
+    said, confinement = played(stage, TRIES, structs.replace(PLAIN, isolate="home"))
     assert "saw token" in said
     assert confinement == "not isolated: no user namespaces"
     with pytest.raises(CannotStart, match="cannot isolate it"):

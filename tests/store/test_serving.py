@@ -10,7 +10,7 @@ from muster.errors import TeamServed
 from muster.home.database import database_of, keep
 from muster.home.folder import make_home
 from muster.store.opening import database_at, open_store
-from muster.store.postgres.connecting import Connection
+from muster.store.postgres.connecting import SETTINGS, Connection, Database
 from muster.store.postgres.opening import SQL
 from muster.store.postgres.serving import NAMESPACE, PREFIX
 from tests.postgres import in_database
@@ -97,3 +97,28 @@ async def test_a_server_that_finds_its_team_run_by_another_ends(homes: tuple[Pat
     await store.close()
     await connection.close()
     await cutting.close()
+
+
+@in_loop
+async def test_a_server_tries_to_take_its_team_again_until_the_database_is_back(
+    homes: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = homes
+    store = await open_store(first)
+    connection, team = await connected(second)
+    tries = 0
+    connect = Database.connect
+
+    async def away(self: Database, settings: dict[str, str] = SETTINGS) -> Connection:
+        nonlocal tries
+        tries += 1
+        if tries == 1:
+            raise ConnectionRefusedError
+        return await connect(self, settings)
+
+    monkeypatch.setattr(Database, "connect", away)
+    await connection.execute(END_SERVERS, f"{PREFIX}%")
+    await until_taken(connection, team)
+    assert tries == 2
+    await store.close()
+    await connection.close()

@@ -27,7 +27,7 @@ from muster.settings.model import INBOX_FOLDER
 from muster.settings.process import Isolate
 from muster.settings.programs import OUR_VARIABLES
 
-USUAL: Final[Isolate] = "home"
+USUAL: Final[Isolate] = "none"
 """The isolation of an agent whose settings name none."""
 
 HOOKS_PORT: Final = "hooks.port"
@@ -117,8 +117,8 @@ def _abi() -> int:
 
 
 def level_of(settings: AgentSettings) -> Isolate:
-    """The isolation of an agent. Codex has a sandbox of its own, which cannot start in another."""
-    return settings.isolate or ("none" if settings.runtime == "codex" else USUAL)
+    """The isolation of an agent."""
+    return settings.isolate or USUAL
 
 
 @contextmanager

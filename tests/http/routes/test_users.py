@@ -37,13 +37,15 @@ OPEN_TO_MEMBERS = {
 """Routes that a member may call and a viewer may not."""
 
 VIEWERS = {
+    "DELETE /api/push",
+    "PUT /api/push",
     "POST /api/markdown",
     "POST /api/permit",
     "POST /api/route",
     "POST /api/session/code",
     "POST /mcp",
 }
-"""Requests of a viewer that are no GET: they change nothing of the team."""
+"""Requests of a viewer that are no GET: they change nothing of the team, or its own browser."""
 
 
 @pytest.fixture(scope="module")

@@ -219,8 +219,8 @@ def _isolation(settings: Settings) -> Iterator[Finding]:
     for level, names in levels.items():
         why = isolation_trouble(level)
         said = f"not isolated: {why}" if why else _ISOLATED[level]
-        worst = Level.WARN if why or level == "none" else Level.OK
-        yield Finding(worst, "isolation", f"{', '.join(names)}: {said}")
+        usual = Level.NOTE if level == "none" else Level.OK
+        yield Finding(Level.WARN if why else usual, "isolation", f"{', '.join(names)}: {said}")
     for name, each in agents.items():
         if name not in inside and (kept := withheld(each)):
             said = f"{name}: does not get {', '.join(kept)}. agents.{name}.pass_env passes some."
