@@ -116,7 +116,7 @@ class Agent:
 
     def work(self, prompt: str) -> None:
         self.write([*self.lines(), *prompt.splitlines()])
-        verb, _, rest = prompt.splitlines()[-1].partition(" ")
+        verb, _, rest = prompt.splitlines()[-1].strip().partition(" ")
         getattr(self, f"do_{verb}", self.do_say)(rest)
 
     def do_say(self, rest: str) -> None:

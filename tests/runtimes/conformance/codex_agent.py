@@ -84,7 +84,7 @@ class Codex:
         self.turn = f"turn-{self.turns}"
         send(id=number, result={"turn": {"id": self.turn, "status": "inProgress"}})
         self.write([*self.lines(), *prompt.splitlines()])
-        verb, _, rest = prompt.splitlines()[-1].partition(" ")
+        verb, _, rest = prompt.splitlines()[-1].strip().partition(" ")
         getattr(self, f"do_{verb}", self.do_say)(rest)
 
     def tell(self, method: str, **params: object) -> None:

@@ -14,7 +14,7 @@ BLOCKED = threading.Event()
 
 
 async def work(turn: PythonTurn) -> object:
-    verb, _, rest = turn.text.splitlines()[-1].partition(" ")
+    verb, _, rest = turn.text.splitlines()[-1].strip().partition(" ")
     act = ACTS.get(verb)
     return rest if act is None else await act(turn, rest)
 
