@@ -3865,6 +3865,12 @@ HOLDING = (
                 "test_the_setting_says_how_much_is_handed_over",
                 "test_a_digest_is_bounded_and_keeps_the_newest_sessions",
             ],
+            "views/memory/test_lives.py": [
+                "test_every_session_here_and_elsewhere_is_remembered_once_in_order_of_time",
+                "test_a_machine_without_words_of_its_own_remembers_every_imported_session",
+                "test_the_bound_of_the_digest_counts_imported_sessions_too",
+                "test_an_imported_date_of_the_future_does_not_stand_before_what_is_said_here_later",
+            ],
             "acceptance/test_wakes.py": [
                 "test_every_wake_is_on_record_and_a_woken_agent_says_who_it_is",
             ],

@@ -24,7 +24,7 @@ from muster.machines.vocabulary import (
 from muster.sessions.prompt_state import PROMPTS_MAX, PromptState
 from muster.sessions.tools import TOOLS
 from muster.testing.runtime import ScriptedSession
-from muster.views.memory.transcripts import as_line, last_life
+from muster.views.memory.transcripts import as_line, last_life_here
 from tests.builders import ADA, BEN, DESIGN, eventually, run, settled, with_agents, with_channel
 from tests.sessions.test_intake import Stage, staged
 
@@ -476,7 +476,7 @@ def test_a_message_to_another_agent_reaches_its_session_under_the_sender_s_name(
             assert reply == Reply(True, "Sent to Ben. An answer comes as a message.")
             assert ben.told[-1].endswith("[Ada]: are you there?")
             assert await stage.said() == []  # the human was told nothing
-            transcript = await last_life(
+            transcript = await last_life_here(
                 stage.muster.store, stage.muster.team, stage.muster.team.agents[BEN]
             )
             assert [as_line(each, "Marcus") for each in transcript] == ["[Ada]: are you there?"]

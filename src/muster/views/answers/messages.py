@@ -179,7 +179,7 @@ class ThreadPage(View, frozen=True, kw_only=True):
 
 
 class EarlierSession(View, frozen=True, kw_only=True):
-    """The digest of a session before the last one."""
+    """The digest of a session beside the one in the transcript."""
 
     began: datetime
     ended: datetime

@@ -1,8 +1,9 @@
 """The digest of earlier sessions that a waking agent is given, made without a model.
 
-Of each session before the last one: the first and the last words, the decisions that the agent
-marked (a line of its messages that begins with `Decision:`), and the files that it made. Everything
-is cut to a bound, and the newest sessions are kept.
+Of each session, here and on other machines, but for the one whose transcript is given: the first
+and the last words, the decisions that the agent marked (a line of its messages that begins with
+`Decision:`), and the files that it made. Everything is cut to a bound, and the newest sessions are
+kept.
 """
 
 import re
@@ -24,6 +25,7 @@ from muster.store.base import EventStore, LogFilter
 from muster.store.codec import decode
 from muster.views.access import ShowEvent, shown_events
 from muster.views.answers.messages import EarlierSession, MessageKind, MessageView
+from muster.views.memory.lives import Life, lives_here
 from muster.views.memory.transcripts import as_line, own_messages
 
 _DECISION: Final = re.compile(r"(?im)^[ \t>*_#-]*decision[*_]*:[*_]*[ \t]*(\S.*)$")
@@ -36,7 +38,7 @@ _PATH: Final = re.compile(r'"(?:file_path|notebook_path)":\s*("(?:[^"\\]|\\.)*")
 
 
 class Digest(msgspec.Struct, frozen=True):
-    """The sessions before the last one, the oldest first."""
+    """The sessions beside the one in the transcript, the oldest first."""
 
     sessions: tuple[EarlierSession, ...] = ()
     omitted: int = 0
@@ -44,20 +46,51 @@ class Digest(msgspec.Struct, frozen=True):
 
 
 async def digest_of(
-    store: EventStore, team: Team, agent: Agent, show: ShowEvent, upto: int
+    store: EventStore,
+    team: Team,
+    agent: Agent,
+    show: ShowEvent,
+    upto: int,
+    elsewhere: Sequence[Life] = (),
 ) -> Digest:
-    """The digest of the agent's sessions with messages, up to a place in the log."""
+    """The digest of sessions with messages: here up to a place in the log, and elsewhere."""
     said = await own_messages(store, agent, team, show, upto)
     ends = await _ends(store, agent, upto)
-    lives = [list(each) for _, each in groupby(said, lambda each: bisect_left(ends, each.seq))]
+    here = lives_here(list(each) for _, each in groupby(said, lambda each: _session(ends, each)))
+    lives = sorted((*here, *elsewhere), key=lambda life: life.last)
     kept = lives[-limits.DIGEST_SESSIONS_MAX :]
-    if not kept:
-        return Digest()
-    life = bisect_left(ends, kept[0][0].seq)
-    files = await written_files(store, agent, ends[life - 1] if life else 0, upto, show)
-    digests = [_digest(life, team.human, agent, ends, files) for life in kept]
+    files = await _files(store, agent, show, ends, upto, kept)
+    digests = [_digest(life, team.human, agent, _made_in(life, ends, files)) for life in kept]
     fitting = _fitting(digests)
     return Digest(fitting, len(lives) - len(fitting))
+
+
+def _session(ends: Sequence[int], message: MessageView) -> int:
+    """The number of the session here that a message belongs to."""
+    return bisect_left(ends, message.seq)
+
+
+async def _files(
+    store: EventStore,
+    agent: Agent,
+    show: ShowEvent,
+    ends: Sequence[int],
+    upto: int,
+    lives: Sequence[Life],
+) -> Sequence[tuple[int, str]]:
+    """The files that were written here since the first of these sessions began."""
+    here = [_session(ends, life.messages[0]) for life in lives if life.is_here]
+    if not here:
+        return ()
+    first = min(here)
+    return await written_files(store, agent, ends[first - 1] if first else 0, upto, show)
+
+
+def _made_in(life: Life, ends: Sequence[int], files: Sequence[tuple[int, str]]) -> list[str]:
+    if not life.is_here:
+        return []
+    session = _session(ends, life.messages[0])
+    return [path for seq, path in files if bisect_left(ends, seq) == session]
 
 
 async def _ends(store: EventStore, agent: Agent, upto: int) -> list[int]:
@@ -98,18 +131,11 @@ def _paths(given: str) -> Iterator[str]:
             yield msgspec.json.decode(match[1], type=str)
 
 
-def _digest(
-    said: Sequence[MessageView],
-    human: str,
-    agent: Agent,
-    ends: Sequence[int],
-    files: Sequence[tuple[int, str]],
-) -> EarlierSession:
+def _digest(life: Life, human: str, agent: Agent, made: Sequence[str]) -> EarlierSession:
+    said = life.messages
     first, last = said[0], said[-1]
     own = [each for each in said if each.kind is MessageKind.AGENT and each.speaker == agent.id]
     marked = (match[1] for each in own for match in _DECISION.finditer(each.text))
-    life = bisect_left(ends, first.seq)
-    made = [path for seq, path in files if bisect_left(ends, seq) == life]
     attached = [file.name for each in own for file in each.files]
     return EarlierSession(
         began=first.ts,

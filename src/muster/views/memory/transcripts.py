@@ -10,15 +10,14 @@ After a merge a seat may have messages of another agent, which lost the seat. Th
 its memory: a message counts by the names that the agent has or had.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 from msgspec.structs import replace
 
 from muster.limits import DIGEST_MESSAGES_MAX, HEARD_MESSAGES_MAX, TRANSCRIPT_BYTES_MAX
-from muster.machines.documents import MessageCopy
-from muster.machines.events import AgentMessage, Event, MessageImported, UserMessage
+from muster.machines.events import AgentMessage, Event, UserMessage
 from muster.machines.ids import LEAD_SEAT, name_key
 from muster.machines.state import Agent, Team
 from muster.machines.turns.speech import indented, speaker_label
@@ -26,7 +25,7 @@ from muster.store.base import EventStore, LogFilter, Stored
 from muster.store.codec import decode
 from muster.views.access import ShowEvent, show_all, shown_events
 from muster.views.answers.messages import MessageView
-from muster.views.content.messages import MESSAGE_TYPES, imported_view, message_view
+from muster.views.content.messages import MESSAGE_TYPES, message_view
 
 PAGE: Final = 200
 WORTH_CUTTING_BYTES: Final = 512
@@ -102,17 +101,6 @@ def _size(text: str) -> int:
 # ── reading ───────────────────────────────────────────────────────────────────────────────────────
 
 
-async def last_life(
-    store: EventStore, team: Team, agent: Agent, show: ShowEvent = show_all
-) -> Sequence[MessageView]:
-    """The messages of the agent's last session that has any, in order."""
-    names = await names_of(store, agent)
-    said = await _said_here(store, team, agent, show, names)
-    elsewhere = await _said_elsewhere(store, agent, show, names)
-    is_later = bool(elsewhere) and (not said or said[-1].ts < elsewhere[-1].ts)
-    return elsewhere if is_later else said
-
-
 async def names_of(store: EventStore, agent: Agent) -> frozenset[str]:
     """The keys of all names that the agent has or had."""
     renames = LogFilter(types=frozenset({"agent_renamed"}), seat=agent.seat)
@@ -122,10 +110,11 @@ async def names_of(store: EventStore, agent: Agent) -> frozenset[str]:
     return frozenset(name_key(name) for name in known if name)
 
 
-async def _said_here(
-    store: EventStore, team: Team, agent: Agent, show: ShowEvent, names: frozenset[str]
+async def last_life_here(
+    store: EventStore, team: Team, agent: Agent, show: ShowEvent = show_all
 ) -> Sequence[MessageView]:
-    """Delivered messages of its last session on this machine."""
+    """The delivered messages of the agent's last session on this machine, in order."""
+    names = await names_of(store, agent)
     own = LogFilter(types=MESSAGE_TYPES, seat=agent.seat)
     stored = await read_whole(store, agent.transcript_from, own)
     events = [decode(each.data) for each in shown_events(stored, show)]
@@ -195,41 +184,6 @@ def _is_own(agent: Agent, event: Event, names: frozenset[str]) -> bool:
     if fact.target_agent is None:
         return agent.seat == LEAD_SEAT
     return name_key(fact.target_agent) in names
-
-
-async def _said_elsewhere(
-    store: EventStore, agent: Agent, show: ShowEvent, names: frozenset[str]
-) -> Sequence[MessageView]:
-    """Imported messages of its last session on another machine."""
-    imported = LogFilter(types=frozenset({"message_imported"}), seat=agent.seat)
-    stored = shown_events(await read_whole(store, 0, imported), show)
-    copies = sorted(
-        (copy for copy in _copies(stored) if _is_copy_of(agent, copy, names)),
-        key=lambda copy: (copy.created_at, copy.id),
-    )
-    last = copies[-1].server_session_id if copies else None
-    return [
-        imported_view(replace(copy, speaker_name=agent.id) if _is_by_agent(copy) else copy)
-        for copy in copies
-        if copy.server_session_id == last
-    ]
-
-
-def _copies(stored: Iterable[Stored]) -> Iterable[MessageCopy]:
-    facts = (decode(each.data).fact for each in stored)
-    return (fact.message for fact in facts if isinstance(fact, MessageImported))
-
-
-def _is_copy_of(agent: Agent, copy: MessageCopy, names: frozenset[str]) -> bool:
-    name = copy.speaker_name if _is_by_agent(copy) else copy.target_agent
-    if name is None:
-        return agent.seat == LEAD_SEAT
-    return name_key(name) in names
-
-
-def _is_by_agent(copy: MessageCopy) -> bool:
-    """Whether the agent itself said it: a message of another agent names its recipient."""
-    return copy.speaker_type == "agent" and copy.target_agent is None
 
 
 async def read_whole(store: EventStore, after: int, where: LogFilter) -> Sequence[Stored]:

@@ -8,6 +8,7 @@ The payload as text is XML, so that no soul can fake its own end. One line break
 opening and before the closing tag of the soul and of the transcript.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
@@ -17,9 +18,10 @@ from muster.machines.state import Agent, Team
 from muster.machines.turns.speech import indented
 from muster.store.base import EventStore
 from muster.views.access import ShowEvent, show_all
-from muster.views.answers.messages import EarlierSession, WakePayload
+from muster.views.answers.messages import EarlierSession, MessageView, WakePayload
 from muster.views.memory.digest import Digest, digest_of
-from muster.views.memory.transcripts import Transcript, fit, last_life
+from muster.views.memory.lives import lives_elsewhere
+from muster.views.memory.transcripts import Transcript, fit, last_life_here
 from muster.views.memory.xml_text import xml_attributes, xml_text, xml_words
 
 _TRANSCRIPT: Final = (Handover.ALL, Handover.LAST)
@@ -35,17 +37,33 @@ async def wake_payload(
     handover: Handover = Handover.ALL,
 ) -> WakePayload:
     """The memory that an agent would be given if it woke now, as far as a reader may see it."""
-    messages = await last_life(store, team, agent, show) if handover in _TRANSCRIPT else ()
-    upto = agent.transcript_from if handover in _TRANSCRIPT else team.seq
-    digest = Digest()
-    if handover in _DIGEST:
-        digest = await digest_of(store, team, agent, show, upto)
+    messages, digest = await _remembered(store, team, agent, show, handover)
     while True:
         payload = _payload(agent, fit(messages, team.human, room), digest, handover)
         is_small = len(as_xml(payload).encode(errors="surrogatepass")) <= WAKE_TEXT_BYTES_MAX
         if is_small or room == 0:
             return payload
         room //= 2  # the transcript is mostly markup
+
+
+async def _remembered(
+    store: EventStore, team: Team, agent: Agent, show: ShowEvent, handover: Handover
+) -> tuple[Sequence[MessageView], Digest]:
+    """The last session, and the digest of all others, wherever each of them was."""
+    if handover is Handover.NONE:
+        return (), Digest()
+    elsewhere = await lives_elsewhere(store, agent, show)
+    messages: Sequence[MessageView] = ()
+    upto = team.seq
+    if handover in _TRANSCRIPT:
+        here = await last_life_here(store, team, agent, show)
+        if elsewhere and (not here or (here[-1].ts, here[-1].seq) < elsewhere[-1].last):
+            messages = elsewhere.pop().messages
+        else:
+            messages, upto = here, agent.transcript_from
+    if handover not in _DIGEST:
+        return messages, Digest()
+    return messages, await digest_of(store, team, agent, show, upto, elsewhere)
 
 
 def _payload(
