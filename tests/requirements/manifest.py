@@ -3150,6 +3150,11 @@ TALKING_TO_EACH = (
                 "test_an_import_does_not_change_a_live_agent_until_it_sleeps",
                 "test_an_imported_alive_agent_is_unknown_until_the_lead_reports_it",
             ],
+            "machines/teams/test_speakers.py": [
+                "test_a_speaker_that_poses_as_another_one_refuses_the_whole_import",
+                "test_usual_speakers_are_imported_and_those_that_are_known_here_always",
+                "test_two_messages_with_one_id_refuse_the_whole_import",
+            ],
             "acceptance/test_two_machines.py": [
                 "test_a_file_that_is_not_as_it_should_be_is_refused_before_a_server_is_asked",
             ],

@@ -14,7 +14,7 @@ from muster.engine.dispatcher import Receipt
 from muster.machines.commands import ImportTeam
 from muster.machines.documents import AgentDocument, MessageCopy
 from muster.machines.ids import SessionId
-from muster.machines.teams.papers import check_message
+from muster.machines.teams.papers import check_messages
 from muster.store.base import EventStore, LogFilter
 from muster.team import Muster
 from muster.views.content.messages import MESSAGE_TYPES
@@ -35,8 +35,7 @@ async def import_team(
     messages: Sequence[MessageCopy] = (),
 ) -> Receipt:
     """Merge documents and messages into the team. Starts nothing, and leaves live agents alone."""
-    for message in messages:
-        check_message(message)
+    check_messages(messages)
     own = await _own(muster.store, messages)
     foreign = tuple(message for message in messages if message.id not in own)
     command = ImportTeam(documents=tuple(documents), messages=foreign)

@@ -16,7 +16,7 @@ from muster.machines.teams.papers import (
     LooseDocument,
     LooseMessage,
     check_document,
-    check_message,
+    check_messages,
     parse_document,
     parse_message,
 )
@@ -61,8 +61,7 @@ def documents_in(paper: LoosePaper) -> tuple[AgentDocument, ...]:
 def messages_in(paper: LoosePaper) -> tuple[MessageCopy, ...]:
     """The messages of a file, normalised; a file with any invalid one is refused."""
     messages = tuple(map(parse_message, paper.messages))
-    for message in messages:
-        check_message(message)
+    check_messages(messages)
     return messages
 
 

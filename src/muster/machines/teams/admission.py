@@ -1,18 +1,26 @@
-"""Admission of a document that arrives: names that no agent can have, and acts of the future, are
-refused.
+"""Admission of documents and messages that arrive: names that no agent can have, speakers that pose
+as another one, and acts of the future are refused.
 
 A name or time that the agent in the seat has already is taken, whatever the rules say now: the
 human may have been renamed, or the clock set back. So a team can always be imported where it was
-exported.
+exported. The same holds for the speaker of a message that was imported before.
 """
 
+import re
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from datetime import datetime
+from typing import Final
 
-from muster.errors import Invalid
+from muster.errors import Invalid, Refused
 from muster.machines.bounds import CLOCKS_APART
-from muster.machines.documents import AgentDocument
-from muster.machines.names import check_agent_name
+from muster.machines.documents import AgentDocument, MessageCopy
+from muster.machines.ids import MUSTER
+from muster.machines.names import check_agent_name, check_human_name
 from muster.machines.state import Agent, Team
+
+_UNNAMED: Final = re.compile(r"agent-identity:[0-9]{1,9}")
+"""The name of an agent in the log that has not registered yet."""
 
 
 def check_incoming(team: Team, document: AgentDocument, now: datetime) -> None:
@@ -44,3 +52,32 @@ def _check_acts(agent: Agent, document: AgentDocument, now: datetime) -> None:
                 " where it has that time"
             )
             raise Invalid(what=f"the document {document.id!r}", why=why)
+
+
+def check_speakers(team: Team, messages: Iterable[MessageCopy]) -> None:
+    """Refuse a message whose speaker cannot have that name, such as an agent with a person's."""
+    names = _names_here(team)
+    for message in (each for each in messages if each.id not in team.imported):
+        try:
+            _check_speaker(team, names, message)
+        except Refused as refused:
+            kind, reason = message.speaker_type, str(refused).rstrip(".")
+            why = f"has a speaker of the type {kind!r} that is refused: {reason}"
+            raise Invalid(what=f"the message {message.id!r}", why=why) from refused
+
+
+def _check_speaker(team: Team, names_here: AbstractSet[str | None], message: MessageCopy) -> None:
+    name = message.speaker_name
+    if message.speaker_type == "human":
+        check_human_name(name)
+    elif message.speaker_type == "muster":
+        if name != MUSTER:
+            raise Invalid(what=f"the name {name!r}", why=f"must be {MUSTER!r}")
+    elif name not in names_here and not _UNNAMED.fullmatch(name):
+        check_agent_name(Team(human=team.human, users=team.users), name)
+
+
+def _names_here(team: Team) -> AbstractSet[str | None]:
+    """The names that agents here have or had."""
+    agents = team.agents.values()
+    return {name for each in agents for name in (each.id, each.chosen_name, *each.earlier_names)}

@@ -17,7 +17,7 @@ from muster.machines.documents import AgentDocument, MessageCopy
 from muster.machines.events import Event, Fact
 from muster.machines.ids import FIRST_ENROLLED_SEAT, LEAD_SEAT, SeatId, name_key
 from muster.machines.state import Agent, Status, Team
-from muster.machines.teams.admission import check_incoming
+from muster.machines.teams.admission import check_incoming, check_speakers
 from muster.machines.teams.fold import authority_of, digest_of
 from muster.machines.teams.merge import (
     Documents,
@@ -26,7 +26,7 @@ from muster.machines.teams.merge import (
     with_chosen_name,
     with_name,
 )
-from muster.machines.teams.papers import check_document, check_message, document_of
+from muster.machines.teams.papers import check_document, check_messages, document_of
 from muster.machines.teams.seating import documents_here, messages_here, seats_here
 from muster.machines.vocabulary import Authority
 
@@ -37,8 +37,8 @@ def import_team(team: Team, command: c.ImportTeam, now: datetime) -> Iterator[Fa
     for document in documents:
         check_document(document)
         check_incoming(team, document, now)
-    for message in command.messages:
-        check_message(message)
+    check_messages(command.messages)
+    check_speakers(team, command.messages)
     held = {each.grid_position for each in documents if _is_held(team, each.grid_position)}
     after = _merged(team, documents, held)
     changed = tuple(after[seat] for seat in sorted(after) if _differs(team, after[seat]))

@@ -5,6 +5,7 @@ absent. Older and hand-written documents are read as `LooseDocument`; `parse_doc
 and fills in the defaults, or refuses it.
 """
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Final, Literal
 
@@ -217,6 +218,16 @@ def _content_number(loose: LooseMessage) -> int:
 
     digest = sha256(msgspec.json.encode(loose)).digest()
     return (1 << 62) + (int.from_bytes(digest[:7]) >> 1)
+
+
+def check_messages(messages: Iterable[MessageCopy]) -> None:
+    """Refuse invalid messages, and two different ones with the same id."""
+    found: dict[str, MessageCopy] = {}
+    for each in messages:
+        check_message(each)
+        if found.setdefault(each.id, each) != each:
+            why = "is there twice, with different contents; keep one of them"
+            raise Invalid(what=f"the message {each.id!r}", why=why)
 
 
 def check_message(message: MessageCopy) -> None:
