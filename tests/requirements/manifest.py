@@ -3897,6 +3897,11 @@ HOLDING = (
                 "test_the_command_line_reads_and_changes_the_memory",
                 "test_an_agent_remembers_by_tool_and_by_marker_and_is_told_when_it_wakes",
             ],
+            "views/memory/test_souls.py": [
+                "test_an_imported_version_has_its_own_time_and_author_and_the_local_loser_is_marked",
+                "test_an_imported_version_that_lost_has_its_own_time_and_author",
+                "test_an_edit_from_another_machine_marks_the_soul_before_it_only_where_two_edits_met",
+            ],
         },
     ),
     Promise(

@@ -117,7 +117,7 @@ def choose_soul(home: Path, as_json: bool, reason: str, agent: str, version: int
 def souls(home: Path, as_json: bool, agent: str) -> None:
     """Show every version of AGENT's soul: the first one, then the differences.
 
-    A version that an import brought and that lost the merge is marked; `choose-soul` chooses one.
+    A version that lost a merge is marked; `choose-soul` chooses one.
     """
     with server(home) as client:
         found = client.ask(requests.souls(agent))

@@ -276,6 +276,8 @@ class SoulVersion(View, frozen=True, kw_only=True):
 
     seq: int
     at: datetime
+    """When it was written; of an imported one, on the machine that it is from."""
+
     by: str
     reason: str
     soul: str
@@ -288,7 +290,7 @@ class SoulVersion(View, frozen=True, kw_only=True):
 
     is_current: bool = False
     lost: bool = False
-    """Whether an import brought it, and it lost the merge."""
+    """Whether it lost a merge, against the soul of another machine or of this one."""
 
 
 class SoulHistory(View, frozen=True, kw_only=True):

@@ -45,7 +45,7 @@ function soulVersion(agent, element, version) {
       show(error, problem.message);
     }
   };
-  const mark = version.isCurrent ? "current" : version.lost ? "from another machine, lost the merge" : "";
+  const mark = version.isCurrent ? "current" : version.lost ? "lost the merge" : "";
   const told = [mark, new Date(version.at).toLocaleString(), version.by, version.reason];
   const details = h(
     "details",

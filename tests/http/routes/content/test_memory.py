@@ -127,7 +127,10 @@ def test_a_person_chooses_between_two_souls_after_a_merge(
         assert [each.get("isCurrent", False) for each in (first, second)] == [
             each is not lost for each in (first, second)
         ]
-        assert second.get("lost", False) is (born == "younger")
+        assert [each.get("lost", False) for each in (first, second)] == [
+            each is lost for each in (first, second)
+        ]
+        assert (second["by"], second["reason"]) == ("agent:Lyra", "imported by person:Grace")
         operator.post(f"{SOULS}/choose", {"version": lost["number"]})
         versions = operator.get(SOULS)["versions"]
         assert [each.get("isCurrent", False) for each in versions] == [False, False, True]
