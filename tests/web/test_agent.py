@@ -391,6 +391,9 @@ def test_a_soul_that_lost_a_merge_is_shown_with_its_difference_and_chosen(
         lost.get_by_role("button", name="Use this version").click()
         expect(page.locator("pre.soul")).to_have_text("A song.\nI count.")
         expect(page.locator(".soul-version", has_text="current")).to_contain_text("Version 3")
+        with asker(server, server.token) as boss:
+            boss.asked("PUT", "/api/agents/Lyra/soul", 200, json={"soul": "I sing again."})
+        expect(page.locator("pre.soul")).to_have_text("I sing again.")
 
 
 RELAYS = """

@@ -43,6 +43,12 @@ class TabSet extends HTMLElement {
     this.panel.replaceChildren(this.tabs[index].make());
   }
 
+  /** Build the panel of a tab again, if it is the one that is shown. */
+  refresh(name) {
+    const { name: shown, make } = this.tabs[this.chosen];
+    if (shown === name) this.panel.replaceChildren(make());
+  }
+
   #move(event) {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!by) return;

@@ -30,6 +30,8 @@ import { talks } from "../talks.js";
 import { visible } from "../visible.js";
 import { commandLine } from "../words.js";
 
+const SOUL_EVENTS = new Set(["soul_edited", "documents_imported"]); // after which a soul may be another one
+
 class AgentView extends Part {
   start() {
     this.agent = store.agentOf(this.params[0] ?? "", this.seat ?? seatHere());
@@ -87,6 +89,7 @@ class AgentView extends Part {
     this.watch([`agent:${agent.seat}`, "channels", "talks"], () => this.#paint());
     this.listen((events) => {
       if (events.some(({ type }) => type.startsWith("workspace_"))) this.#findPlace();
+      if (events.some(({ type }) => SOUL_EVENTS.has(type))) this.tabs.refresh("Soul");
     });
     this.#findPlace();
     this.tick(() => this.#paint());
