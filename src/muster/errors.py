@@ -661,8 +661,8 @@ class LogInHome(Refused):
 
 
 class TeamTaken(Refused):
-    """{place} has a team {team!r} already. `muster join` makes a home for another node of it; a new
-    team needs another name (store.team).
+    """{place} has a team {team!r} already. `muster join` makes a home for it on another machine;
+    a new team needs another name (store.team).
     """
 
 

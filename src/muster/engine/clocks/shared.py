@@ -28,7 +28,7 @@ BEST_SECONDS: Final = 300.0
 """How long the answer with the shortest round trip is the best."""
 
 JUMP_SECONDS: Final = 0.1
-"""What neither drift nor the round trips explain is a jump, and the latest answer is right."""
+"""A larger difference than drift and round trips explain is a jump: the latest answer is right."""
 
 RATE: Final = 0.1
 """By what part time runs faster or slower until it is right."""

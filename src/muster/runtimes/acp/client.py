@@ -67,7 +67,7 @@ class AcpClient:
         """Changes of files that a person has just allowed, each once."""
 
         self._refused: list[str] = []
-        """What was not allowed and why, as long as the agent has not been told."""
+        """Refusals with their reasons that the agent has not been told yet."""
 
         self.has_spoken = False
         """Whether the agent has said something since something was not allowed: it goes on."""

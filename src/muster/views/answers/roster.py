@@ -15,7 +15,7 @@ class RosterLine(View, frozen=True, kw_only=True, omit_defaults=True):
 
     turn: TurnState
     line: str = ""
-    """What the status means now."""
+    """The meaning of the status now."""
 
     channels: dict[str, TurnState] = msgspec.field(default_factory=dict[str, TurnState])
     """Its state in each of its channels; ACTIVE is the one that may speak."""
