@@ -594,7 +594,7 @@ def node_space(*, moves: bool) -> Space:
             yield c.EndMuster(reason="explored", node=name)
             node = team.nodes.get(name)
             if node is not None:
-                yield c.LoseNode(node=name, life=node.life)
+                yield c.LoseNode(node=name, life=node.life, term=node.term)
                 yield c.ReturnNode(node=name, life=node.life)
             for anyway in (False, True):
                 yield c.MoveAgent(seat=seat, node=name, anyway=anyway)

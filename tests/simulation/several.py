@@ -66,6 +66,9 @@ class Machine:
         """When its warden has killed, on the true clock, after its lease was over."""
 
         self.seen: dict[str, tuple[tuple[SessionId, int], float]] = {}
+        self.verdicts: list[c.LoseNode] = []
+        """The nodes that it has found silent; the commands may be long on their way."""
+
         self.processes: dict[SessionId, Process] = {}
 
     @property
@@ -172,6 +175,7 @@ class Several:
         machine.is_up, machine.is_frozen = True, False
         machine.processes.clear()
         machine.life, machine.seen = SessionId(f"life{self.lives}"), {}
+        machine.verdicts = []
         machine.team, machine.cursor = fold(Team(), self.log), len(self.log)
         self.leases[machine.name] = (machine.life, 0)
         self._extend(machine)
@@ -220,7 +224,17 @@ class Several:
             if seen is None or seen[0] != row:
                 machine.seen[name] = (row, now)
             elif name != machine.name and now >= seen[1] + LEASE * (1 + DRIFT):
-                self.send(machine, c.LoseNode(node=NodeId(name), life=row[0]))
+                self._give_up(machine, NodeId(name), row[0])
+
+    def _give_up(self, machine: Machine, name: NodeId, life: SessionId) -> None:
+        """Find a node silent in the term that the machine knows of."""
+        node = machine.team.nodes.get(name)
+        if node is not None and node.life == life:
+            machine.verdicts.append(c.LoseNode(node=name, life=life, term=node.term))
+
+    def pronounce(self, machine: Machine) -> None:
+        """Send what was found before, perhaps long ago."""
+        machine.verdicts = [each for each in machine.verdicts if not self.send(machine, each)]
 
     def pass_time(self) -> None:
         """Time passes in small steps. A warden kills within the margin after its deadline."""
@@ -322,6 +336,7 @@ class Several:
             self.hear: 15,
             self.beat: 14,
             self.look: 10,
+            self.pronounce: 2,
             lambda _: self.pass_time(): 10,
             self._wish: 4,
             self._move: 2,
@@ -388,6 +403,7 @@ class Several:
                 self._guard(machine)
                 self.beat(machine)
                 self.look(machine)
+                self.pronounce(machine)
                 self.react(machine)
                 self.hear(machine)
             self.check_processes()

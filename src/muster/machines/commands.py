@@ -130,10 +130,12 @@ class LoseNode(Command, frozen=True, kw_only=True):
 
     node: NodeId
     life: SessionId
+    term: int
+    """The term of the lease that is over: a node that has returned since is not given up."""
 
 
 class ReturnNode(Command, frozen=True, kw_only=True):
-    """A node that was given up goes on in the same life."""
+    """A node whose lease was over goes on in the same life, with a new term of its lease."""
 
     node: NodeId
     life: SessionId

@@ -164,7 +164,7 @@ class NodeLost(Fact, frozen=True, kw_only=True):
 
 
 class NodeReturned(Fact, frozen=True, kw_only=True):
-    """A node that was given up is back in the same life."""
+    """A node whose lease was over is back in the same life, with a new term of its lease."""
 
     node: NodeId
     life: SessionId

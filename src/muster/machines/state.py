@@ -1003,8 +1003,8 @@ class Node(Record, frozen=True, kw_only=True):
     away: datetime | None = None
     """The time at which it was given up as lost, until it returns."""
 
-    shutdown: Shutdown | None = None
-    """Set while it is shutting down."""
+    term: int = 0  # of its lease: the number of times that it has returned in this life
+    shutdown: Shutdown | None = None  # set while it is shutting down
 
     @property
     def is_open(self) -> bool:

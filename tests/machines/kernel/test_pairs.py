@@ -394,7 +394,7 @@ def _of(conversation: ConversationId) -> Iterator[Command]:
 
 def _node_tries(team: Team) -> Iterator[Command]:
     for node in (*team.nodes.values(), Node(name=NodeId("box"), life=SessionId("b"), since=1)):
-        yield c.LoseNode(node=node.name, life=node.life)
+        yield c.LoseNode(node=node.name, life=node.life, term=node.term)
         yield c.ReturnNode(node=node.name, life=node.life)
         for seat in (*team.agents, SeatId(77)):
             yield c.MoveAgent(seat=seat, node=node.name)

@@ -53,7 +53,8 @@ def two_machines(*, lost: bool = False) -> Scene:
 
 
 def lose(scene: Scene, node: NodeId) -> list[Event]:
-    return scene.do(c.LoseNode(node=node, life=scene.team.nodes[node].life), actor="muster")
+    found = scene.team.nodes[node]
+    return scene.do(c.LoseNode(node=node, life=found.life, term=found.term), actor="muster")
 
 
 def give_back(scene: Scene, node: NodeId) -> list[Event]:
@@ -206,8 +207,8 @@ def test_a_lost_node_loses_who_may_move_and_keeps_who_stays() -> None:
 def test_a_node_is_lost_once_and_in_its_life_only() -> None:
     scene = two_machines()
     life = scene.team.nodes[DESK].life
-    assert scene.do(c.LoseNode(node=DESK, life=SessionId("another"))) == []
-    assert scene.do(c.LoseNode(node=NodeId("nobody"), life=life)) == []
+    assert scene.do(c.LoseNode(node=DESK, life=SessionId("another"), term=0)) == []
+    assert scene.do(c.LoseNode(node=NodeId("nobody"), life=life, term=0)) == []
     assert facts(lose(scene, DESK), e.NodeLost)
     assert lose(scene, DESK) == []
 
@@ -216,12 +217,19 @@ def test_a_node_that_is_back_goes_on_with_who_stayed() -> None:
     scene = two_machines()
     scene.channel_of("Ada")
     kept = scene.session("Ada").id
-    assert give_back(scene, DESK) == []
     lose(scene, DESK)
     assert facts(give_back(scene, DESK), e.NodeReturned)
     assert scene.session("Ada").id == kept
     assert scene.team.shown_status(scene.agent("Ada")) is Status.ALIVE
     assert node_of(scene, "Mia") == BOX  # it stays until its session ends
+
+
+def test_a_node_that_is_back_is_not_given_up_for_the_term_before() -> None:
+    scene = two_machines()
+    life = scene.team.nodes[DESK].life
+    assert facts(give_back(scene, DESK), e.NodeReturned)  # its lease was over, and nobody noticed
+    assert scene.do(c.LoseNode(node=DESK, life=life, term=0)) == []
+    assert facts(lose(scene, DESK), e.NodeLost)
 
 
 def test_a_node_whose_name_another_life_has_cannot_return() -> None:

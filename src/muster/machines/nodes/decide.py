@@ -36,18 +36,22 @@ def start_muster(team: Team, command: c.StartMuster, now: datetime) -> Iterator[
 
 
 def lose_node(team: Team, command: c.LoseNode, now: datetime) -> Sequence[Fact]:
-    """Nothing is left to do for a node that is away already, or in another life."""
+    """Nothing is left to do for a node that is away already, in another life or in a later term."""
     node = team.nodes.get(command.node)
-    if node is None or node.life != command.life or node.away is not None:
+    if node is None or (node.life, node.term) != (command.life, command.term):
+        return ()
+    if node.away is not None:
         return ()
     return (e.NodeLost(node=node.name, life=node.life),)
 
 
 def return_node(team: Team, command: c.ReturnNode, now: datetime) -> Sequence[Fact]:
+    """A node begins a new term even if nobody has given it up yet: a `LoseNode` that is on its way
+    concerns the term before."""
     node = team.nodes.get(command.node)
     if node is None or node.life != command.life:
         raise NodeTaken(node=command.node)
-    return () if node.away is None else (e.NodeReturned(node=node.name, life=node.life),)
+    return (e.NodeReturned(node=node.name, life=node.life),)
 
 
 def move_agent(team: Team, command: c.MoveAgent, now: datetime) -> Iterator[Fact]:

@@ -37,7 +37,8 @@ def node_lost(team: Team, event: Event, fact: e.NodeLost) -> Team:
 
 
 def node_returned(team: Team, event: Event, fact: e.NodeReturned) -> Team:
-    return _with(team, replace(team.nodes[fact.node], away=None))
+    node = team.nodes[fact.node]
+    return _with(team, replace(node, away=None, term=node.term + 1))
 
 
 def agent_moved(team: Team, event: Event, fact: e.AgentMoved) -> Team:
