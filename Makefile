@@ -39,6 +39,10 @@ export FIREFOX
 # The unit of `muster service` is verified by systemd itself, which need not run.
 SYSTEMD_ANALYZE := /usr/bin/systemd-analyze
 
+# muster is tested behind the proxies of its guide, in Debian's versions.
+NGINX := /usr/sbin/nginx
+CADDY := /usr/bin/caddy
+
 # Logs of several machines are in PostgreSQL, and tests run a real one: Debian's, the newest that is installed.
 INITDB := $(lastword /usr/lib/postgresql/bin/initdb $(sort $(wildcard /usr/lib/postgresql/*/bin/initdb)))
 
@@ -74,7 +78,7 @@ FAILED := $(VENV)/failed-tests
 AGAIN := $(BIN)/python -m tests.again $(FAILED)
 COVER := --cov=muster.machines --cov=muster.store --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
 
-test: $(VENV)/.installed-test | $(CHROMIUM) $(FIREFOX) $(AGENTS)/.installed $(FRAMEWORKS)/.installed $(SYSTEMD_ANALYZE) $(INITDB)  ## run all tests (ARGS="-k name" passes options, and watches no branches)
+test: $(VENV)/.installed-test | $(CHROMIUM) $(FIREFOX) $(AGENTS)/.installed $(FRAMEWORKS)/.installed $(SYSTEMD_ANALYZE) $(INITDB) $(NGINX) $(CADDY)  ## run all tests (ARGS="-k name" passes options, and watches no branches)
 ifeq ($(ARGS),)
 	@rm -f $(FAILED)
 	$(PYTEST) $(COVER) --failed-to=$(FAILED) || $(AGAIN)
@@ -129,7 +133,7 @@ types: $(VENV)/.installed-test $(VENV)/.installed-lint $(VENV)/.installed-bench
 
 # One after the other: several of them install into one environment, or with one package manager.
 INSTALLED := $(VENV)/.installed-lint $(VENV)/.installed-test $(VENV)/.installed-bench $(VENV)/.installed-docs $(BIOME)/.installed \
-	$(AGENTS)/.installed $(FRAMEWORKS)/.installed $(CHROMIUM) $(FIREFOX) $(INITDB) $(SYSTEMD_ANALYZE)
+	$(AGENTS)/.installed $(FRAMEWORKS)/.installed $(CHROMIUM) $(FIREFOX) $(INITDB) $(SYSTEMD_ANALYZE) $(NGINX) $(CADDY)
 .PHONY: installed
 installed:
 	@for each in $(INSTALLED); do $(MAKE) --no-print-directory --jobs=1 $$each || exit 1; done
@@ -240,6 +244,20 @@ $(INITDB):
 	@echo '$(ROOT) apt-get install postgresql (Ctrl-C stops).'
 	$(ROOT) apt-get update --quiet=2
 	$(ROOT) apt-get install --quiet=2 --yes --no-install-recommends postgresql
+
+$(NGINX):
+	@command -v apt-get >/dev/null || { echo 'Install nginx: muster is tested behind it.'; exit 1; }
+	@echo 'muster is tested behind nginx. Installing it on this machine with'
+	@echo '$(ROOT) apt-get install nginx-light (Ctrl-C stops).'
+	$(ROOT) apt-get update --quiet=2
+	$(ROOT) apt-get install --quiet=2 --yes --no-install-recommends nginx-light
+
+$(CADDY):
+	@command -v apt-get >/dev/null || { echo 'Install Caddy: muster is tested behind it.'; exit 1; }
+	@echo 'muster is tested behind Caddy. Installing it on this machine with'
+	@echo '$(ROOT) apt-get install caddy (Ctrl-C stops).'
+	$(ROOT) apt-get update --quiet=2
+	$(ROOT) apt-get install --quiet=2 --yes --no-install-recommends caddy
 
 # As root there may be no sudo.
 ROOT := $(if $(filter 0,$(shell id -u)),,sudo)

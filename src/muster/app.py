@@ -383,7 +383,8 @@ def _clocked(
 ) -> tuple[Timers | Schedules | NeedNotifier | Telemetry, ...]:
     """The services that wait for a time: deadlines, schedules, notifications, telemetry."""
     told, targets = ToldNeeds(home), lambda: in_force.current.notify
-    notifier = NeedNotifier(dispatcher, clock, targets, told, url=f"{url}/", push=push)
+    page = f"{in_force.current.server.public_url.rstrip('/') or url}/"
+    notifier = NeedNotifier(dispatcher, clock, targets, told, url=page, push=push)
     exports = telemetry_services(dispatcher, clock, in_force.current.telemetry, home)
     return Timers(dispatcher, clock), Schedules(dispatcher, clock), notifier, *exports
 

@@ -486,10 +486,46 @@ def test_behind_a_proxy_the_public_address_counts_and_its_cookies_are_secure(
         assert link.startswith(f"{public}/sign-in#")
 
 
+def test_a_path_prefix_is_a_part_of_links_and_cookies_and_may_come_with_requests(
+    tmp_path: Path,
+) -> None:
+    with live(tmp_path, MUSTER_SERVER_PUBLIC_URL="https://team.example/blue/ox") as proxied:
+        sent = {"host": "team.example", "origin": "https://team.example"}
+        with asker(proxied, None) as browser:
+            body = {"token": proxied.token}
+            for path in ("/api/session", "/blue/ox/api/session"):
+                cookie = browser.http.post(path, json=body, headers=sent).headers["set-cookie"]
+                assert cookie.startswith("muster-80-blue-ox=")
+                assert {"Path=/blue/ox/", "Secure"} <= set(cookie.split("; "))
+            direct = browser.http.post("/api/session", json=body).headers["set-cookie"]
+            assert "Path=/;" in direct
+            assert "Secure" not in direct
+            without = {"host": "team.example"}
+            there = browser.http.post("/api/session", json=body, headers=without)
+            assert "Secure" in there.headers["set-cookie"]
+        link = muster("open", "--no-browser", "--home", str(tmp_path)).stdout
+        assert link.startswith("https://team.example/blue/ox/sign-in#")
+
+
 @pytest.mark.parametrize(
-    "wrong", ["team.example", "https://", "ftp://x", "https://x/path", "https://a@x", "https://[x"]
+    "wrong",
+    [
+        "team.example",
+        "https://",
+        "ftp://x",
+        "https://a@x",
+        "https://[x",
+        "https://x:port",
+        "https://x/a b",
+        "https://x/team?a",
+        "https://x/../team",
+        "https://x/api",
+        "https://x/web/team",
+    ],
 )
-def test_a_public_address_is_a_scheme_and_a_host(wrong: str, tmp_path: Path) -> None:
+def test_a_public_address_is_a_scheme_a_host_and_a_prefix_of_its_own(
+    wrong: str, tmp_path: Path
+) -> None:
     with pytest.raises(BadSettings, match="public_url"):
         load_settings(tmp_path, {"MUSTER_SERVER_PUBLIC_URL": wrong})
 

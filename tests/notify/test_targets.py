@@ -16,6 +16,8 @@ from muster.notify.notification import Notification, NotificationBatch
 from muster.notify.targets import SIGNATURE, DeliveryFailed, deliver, signature
 from muster.settings.notify import NotifySettings
 from tests.homes import muster
+from tests.inside import inside
+from tests.waits import until
 
 ASKS = Notification(
     key="approval-1",
@@ -80,6 +82,18 @@ def test_a_webhook_receives_json_with_a_signature(receiver: Receiver) -> None:
     assert posted.path == "/hook"
     assert json.loads(posted.body)["notifications"][0]["title"] == ASKS.title
     assert posted.headers[SIGNATURE.title()] == signature("s3cret", posted.body)
+
+
+def test_links_lead_to_the_public_address(receiver: Receiver, tmp_path: Path) -> None:
+    public = 'public_url = "https://team.example/blue/"'
+    settings = f'[server]\n{public}\n[notify.a]\nurl = "{receiver.url("/a")}"\n'
+    with inside(tmp_path, "Ada", settings=settings) as team:
+        team.runs("Ada")
+        team.asks("Ada")
+        until(lambda: receiver.posted)
+    told = json.loads(receiver.posted[0].body)
+    assert told["url"] == "https://team.example/blue/"
+    assert told["notifications"][0]["url"] == "https://team.example/blue/#/agent/Ada"
 
 
 def test_ntfy_receives_the_topic_the_link_and_its_token(receiver: Receiver) -> None:

@@ -876,6 +876,7 @@ LOG = (
             ],
             "notify/test_targets.py": [
                 "test_a_webhook_receives_json_with_a_signature",
+                "test_links_lead_to_the_public_address",
                 "test_a_mail_server_receives_a_message",
             ],
             "settings/test_notify.py": ["test_a_target_is_read"],
@@ -1319,6 +1320,20 @@ EDGES = (
         },
     ),
     Promise(
+        "Behind nginx and Caddy, with TLS, HTTP/2 and a path prefix, a browser does all that it "
+        "does without them.",
+        {
+            "web/test_behind_proxies.py": [
+                "test_a_person_signs_in_looks_acts_and_signs_out_through_a_proxy",
+                "test_events_reach_a_program_through_a_proxy_as_they_happen",
+                "test_a_proxy_leads_to_the_dashboard_from_the_prefix_without_a_slash",
+            ],
+            "http/test_auth.py": [
+                "test_a_path_prefix_is_a_part_of_links_and_cookies_and_may_come_with_requests",
+            ],
+        },
+    ),
+    Promise(
         "With a certificate people use TLS, and programs of the machine a port of their own.",
         {
             "web/test_tls.py": [
@@ -1518,7 +1533,7 @@ WHO_MAY = (
         {
             "http/test_auth.py": [
                 "test_behind_a_proxy_the_public_address_counts_and_its_cookies_are_secure",
-                "test_a_public_address_is_a_scheme_and_a_host",
+                "test_a_public_address_is_a_scheme_a_host_and_a_prefix_of_its_own",
                 "test_a_server_that_others_reach_without_tls_is_exposed",
                 "test_a_server_on_all_interfaces_warns_and_prints_a_link_that_a_browser_reaches",
             ],

@@ -48,6 +48,11 @@ class ServerAddress(NamedTuple):
         return urlsplit(self.url).netloc
 
     @property
+    def prefix(self) -> str:
+        """The path below which a proxy has the server; empty at the root."""
+        return urlsplit(self.url).path
+
+    @property
     def secure(self) -> bool:
         """Whether to use TLS."""
         return urlsplit(self.url).scheme == "https"
@@ -152,7 +157,9 @@ class _Connection:
         """Send a request; the status of its answer."""
         events = [
             h11.Request(
-                method=request.method, target=request.target, headers=_headers(request, server)
+                method=request.method,
+                target=f"{server.prefix}{request.target}",
+                headers=_headers(request, server),
             ),
             h11.Data(data=request.content),
             h11.EndOfMessage(),

@@ -65,6 +65,7 @@ from muster.http.routes.people import (
 from muster.http.routing import Answer, ApiCall, Route, routes_in
 from muster.http.signing_in import routes as sign_in_routes
 from muster.http.signing_in.browser_sessions import BrowserSessions
+from muster.http.signing_in.public_address import PublicAddress
 from muster.http.signing_in.refusals import RefusedRequests
 from muster.http.stream import Streams
 from muster.http.waiting import CallerGone, LongPolls
@@ -115,11 +116,11 @@ def build(
 
     Browsers stay signed in over a restart if there is a home to keep their sessions in.
     """
-    browsers = BrowserSessions(muster.clock.wall, muster.ids, home)
+    public = PublicAddress.of(public_url)
+    browsers = BrowserSessions(muster.clock.wall, muster.ids, home, public)
     muster.push.subscribers = browsers
     access = AccessControl(
         host=host,
-        public_url=public_url,
         session_tokens=muster.session_tokens,
         browsers=browsers,
         monotonic=muster.clock.monotonic,
@@ -179,7 +180,8 @@ class Api:
         return _response(route, request, answer)
 
     async def _answer(self, request: Request, present: ExitStack) -> tuple[Route, Answer]:
-        route, path = self._table.find(request.method, _raw_path(request))
+        own_path = self._access.browsers.public.without_prefix(_raw_path(request))
+        route, path = self._table.find(request.method, own_path)
         caller = self._access.admit(request, route, self._muster.team)
         if not route.is_public:
             self._access.spend_quota(caller, request, announced_size(request))

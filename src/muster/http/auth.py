@@ -11,7 +11,6 @@ from collections.abc import Callable
 from functools import lru_cache
 from ipaddress import ip_address
 from typing import Final
-from urllib.parse import urlsplit
 
 from starlette.requests import Request
 
@@ -27,7 +26,7 @@ from muster.errors import (
     WrongOrigin,
 )
 from muster.http.routing import SAFE, ApiCaller, Route
-from muster.http.signing_in.browser_sessions import BrowserSessions, cookie_name
+from muster.http.signing_in.browser_sessions import BrowserSessions
 from muster.http.signing_in.digests import digest
 from muster.machines.access.users import in_force
 from muster.machines.commands import IssueToken
@@ -76,15 +75,12 @@ class AccessControl:
         self,
         *,
         host: str,
-        public_url: str = "",
         session_tokens: SessionTokens,
         browsers: BrowserSessions,
         monotonic: Callable[[], float],
     ) -> None:
         """Allow loopback names, `host` and the public address; measure rates on that clock."""
         self._host = host
-        self._public_url = public_url.rstrip("/").lower()
-        self._public_host = urlsplit(public_url).hostname
         self._session_tokens = session_tokens
         self.browsers = browsers
         self._rates = RateLimits(monotonic)
@@ -93,9 +89,9 @@ class AccessControl:
         """The caller of this route, if it may call it."""
         self._check_host(request)
         secret = bearer(request)
-        has_cookie = cookie_name(request) in request.cookies
+        has_cookie = self.browsers.cookie_of(request) is not None
         by_cookie = secret is None and has_cookie and not route.is_public
-        _check_origin(request, self._public_url, needed=by_cookie)
+        _check_origin(request, self.browsers.public.origin, needed=by_cookie)
         if by_cookie:
             _check_fetch(request)
         if route.is_public:
@@ -132,7 +128,8 @@ class AccessControl:
 
     def _check_host(self, request: Request) -> None:
         name = request.headers.get("host", "")
-        is_public = self._public_host is not None and is_ours(name, self._public_host)
+        public = self.browsers.public.host
+        is_public = public is not None and is_ours(name, public)
         if not is_public and not is_ours(name, self._host):
             raise WrongHost(host=name)
 
@@ -145,7 +142,7 @@ def token_for(
     """
     secret = bearer(request)
     if secret is None:
-        found = browsers.token_of(team, request.cookies.get(cookie_name(request)))
+        found = browsers.token_of(team, browsers.cookie_of(request))
     else:
         found = token_of(team, secret) or session_tokens.token_of(team, secret)
     return None if found is None else in_force(team, found)
@@ -197,7 +194,7 @@ def _has_port(authority: str) -> bool:
     )
 
 
-def _check_origin(request: Request, public_url: str, *, needed: bool) -> None:
+def _check_origin(request: Request, public: str, *, needed: bool) -> None:
     """Refuse requests of other sites' pages. With the cookie alone, the header is required."""
     if request.method in SAFE:
         return
@@ -205,7 +202,7 @@ def _check_origin(request: Request, public_url: str, *, needed: bool) -> None:
     if origin is None and not needed:
         return
     host = request.headers.get("host", "")
-    if origin not in {f"http://{host}", f"https://{host}", public_url}:
+    if origin not in {f"http://{host}", f"https://{host}", public}:
         raise WrongOrigin(origin=origin or "(none)", method=request.method)
 
 

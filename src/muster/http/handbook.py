@@ -22,7 +22,7 @@ _HEAD: Final = """<!doctype html>
 <h1>muster: the HTTP API</h1>
 <p>Every request carries a token: <code>Authorization: Bearer ...</code>. <code>muster token</code>
 issues them; the operator's is in <code>operator.token</code> in the team's home. For programs:
-<a href="/api/openapi.json">OpenAPI</a>.</p>
+<a href="openapi.json">OpenAPI</a>.</p>
 """
 _STYLE: Final = """
 :root { color-scheme: light dark; }

@@ -3,6 +3,7 @@
 `model.py` and `agents.py` add the file and line of a wrong value.
 """
 
+import re
 from collections.abc import Iterable
 from enum import EnumMeta
 from types import NoneType
@@ -16,6 +17,11 @@ NAME_CHARS_MAX: Final = 200
 
 
 DATABASE_SCHEMES: Final = ("postgresql", "postgres")
+
+OWN_PATHS: Final = frozenset({"api", "mcp", "service-worker.js", "sign-in", "web"})
+"""First parts of the server's own paths: as a path prefix they would be ambiguous."""
+
+_PREFIX: Final = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+")
 
 
 class WrongError(Exception):
@@ -139,16 +145,23 @@ def shown(value: object) -> str:
 
 
 def check_public_url(url: str) -> None:
-    """An address is a scheme and a host: the dashboard has no path prefix."""
+    """An address is a scheme, a host and a path prefix that is no path of the server itself."""
+    if url and not _is_public_url(url):
+        remedy = "Write it as https://muster.example.org or https://example.org/team."
+        raise WrongError(f"server.public_url is {shown(url)}", remedy)
+
+
+def _is_public_url(url: str) -> bool:
     try:
         parts = urlsplit(url)
-        whole = f"{parts.scheme}://{parts.netloc}"
-        is_right = parts.scheme in ("http", "https") and bool(parts.hostname)
+        parts.port  # noqa: B018 - raises ValueError where it is none
     except ValueError:
-        whole, is_right = "", False
-    if url and (not is_right or url.rstrip("/") != whole or "@" in url):
-        remedy = "Write it as https://muster.example.org, without a path."
-        raise WrongError(f"server.public_url is {shown(url)}", remedy)
+        return False
+    prefix = parts.path.rstrip("/")
+    whole = f"{parts.scheme}://{parts.netloc}{prefix}"
+    is_free = not prefix or (_PREFIX.fullmatch(prefix) and prefix.split("/")[1] not in OWN_PATHS)
+    is_place = parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in url
+    return is_place and url.rstrip("/") == whole and bool(is_free)
 
 
 def check_database(key: str, url: str) -> None:

@@ -18,8 +18,9 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     public_url: Annotated[
         str,
         Rule(
-            "Address that people use, such as https://muster.example.org, if a proxy is before "
-            "muster; empty means the address that it listens on."
+            "Address that people use, such as https://muster.example.org or "
+            "https://example.org/team, if a proxy is before muster; empty means the address that "
+            "it listens on."
         ),
     ] = ""
     tls_cert: Annotated[

@@ -1,6 +1,8 @@
 // HTTP requests to the server, authenticated by the session cookie. An error is a problem document whose
 // `detail` is shown to the user.
 
+import { at } from "./address.js";
+
 export class Problem extends Error {
   constructor(status, problem) {
     super(problem.detail ?? `Unexpected response (status ${status}).`);
@@ -21,7 +23,7 @@ async function ask(method, path, body, headers = {}) {
   }
   let answer;
   try {
-    answer = await fetch(path, options);
+    answer = await fetch(at(path), options);
   } catch {
     throw new Problem(0, { code: "unreachable", detail: "muster is not reachable. Is it running?" });
   }
@@ -49,7 +51,7 @@ export const remove = (path) => ask("DELETE", path);
 export function leave(path, body) {
   const headers = { "content-type": "application/json" };
   const options = { method: "POST", headers, body: JSON.stringify(body), keepalive: true };
-  fetch(path, { ...options, credentials: "same-origin" }).catch(() => {});
+  fetch(at(path), { ...options, credentials: "same-origin" }).catch(() => {});
 }
 
 /** Post with an idempotency key: a retry has no further effect. */

@@ -1,6 +1,7 @@
 // The page: the top bar, the global keyboard shortcuts, and the view named by the URL.
 
 import "./elements/connection-pill.js";
+import { at } from "./address.js";
 import { announceApprovals } from "./approvals.js";
 import { watchNeeds } from "./attention.js";
 import { costs } from "./costs.js";
@@ -56,10 +57,10 @@ function bindKeys() {
 }
 
 async function signOut() {
-  const answer = await fetch("/api/session", { method: "DELETE" }).catch(() => null);
+  const answer = await fetch(at("/api/session"), { method: "DELETE" }).catch(() => null);
   if (!answer?.ok) return;
   await forget().catch(() => {}); // the server notifies this browser no more in any case
-  location.replace("/sign-in");
+  location.replace(at("/sign-in"));
 }
 
 function showNotice() {

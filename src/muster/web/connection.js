@@ -2,6 +2,8 @@
 //
 // Runs in the SharedWorker, or in the page where the browser has none, so it must not use the DOM.
 
+import { at } from "./address.js";
+
 const RING = 2000;
 const RETRY_MS = 1000;
 
@@ -47,7 +49,7 @@ export class Connection {
 
   #connect() {
     this.#retry = null;
-    const source = new EventSource(`/api/events?after=${this.last}`);
+    const source = new EventSource(at(`/api/events?after=${this.last}`));
     this.#source = source;
     source.onopen = () => this.#opened();
     source.onerror = () => this.#lost(source);

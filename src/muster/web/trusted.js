@@ -1,9 +1,11 @@
 // The only place that inserts HTML, and only HTML rendered by the server (POST /api/markdown). The page's Trusted
 // Types policy refuses every other string.
 
+import { at } from "./address.js";
+
 const build = document.querySelector("meta[name=build]").content;
 
-const SERVICE_WORKER = "/service-worker.js";
+const SERVICE_WORKER = at("/service-worker.js");
 
 const policy = window.trustedTypes?.createPolicy("muster", {
   createHTML: (html) => html,
@@ -26,5 +28,5 @@ export const workerURL = () => policy.createScriptURL(workerPath());
 export const serviceWorkerURL = () => policy.createScriptURL(SERVICE_WORKER);
 
 function workerPath() {
-  return `/web/${build}/stream-worker.js`;
+  return at(`/web/${build}/stream-worker.js`);
 }

@@ -2,8 +2,8 @@
 
 Browsers send a cookie to every port of a host: a program on another port of 127.0.0.1 sees it. So
 the cookie is worth nothing once the session has ended: by signing out, after `SESSION_DAYS`, or
-when the token that opened it is revoked. The name of the cookie has the port in it, so that two
-servers on one host do not sign each other out.
+when the token that opened it is revoked. Its name is different
+for each server of a host (`public_address.py`), so that none signs browsers of another one out.
 
 The server knows an id by its digest alone. Digests are kept in `browser-sessions.json` in the home,
 for its owner's eyes only, so that a restart of muster signs nobody out.
@@ -22,6 +22,7 @@ from starlette.requests import Request
 from muster.engine.ports import Ids
 from muster.http.signing_in.codes import SignInCodes
 from muster.http.signing_in.digests import digest
+from muster.http.signing_in.public_address import NO_PUBLIC_ADDRESS, PublicAddress
 from muster.machines.access.users import PEOPLE_ROLES, in_force
 from muster.machines.state import Team, Token
 from muster.notify.push.subscription import PushSubscription, PushTarget
@@ -71,8 +72,17 @@ _Sessions = dict[str, BrowserSession]
 class BrowserSessions:
     """Opens sessions of browsers, recognises them, and ends them."""
 
-    def __init__(self, now: Callable[[], datetime], ids: Ids, home: Path | None = None) -> None:
+    def __init__(
+        self,
+        now: Callable[[], datetime],
+        ids: Ids,
+        home: Path | None = None,
+        public: PublicAddress = NO_PUBLIC_ADDRESS,
+    ) -> None:
         """Go on with the sessions in the home; without one, they end with this process."""
+        self.public = public
+        """The address that browsers use, if it is not the one that the server listens on."""
+
         self._now = now
         self._ids = ids
         self._path = None if home is None else home / FILE
@@ -97,6 +107,10 @@ class BrowserSessions:
         if session is None or session.until <= self._now():
             return None
         return team.tokens.get(session.token)
+
+    def cookie_of(self, request: Request) -> str | None:
+        """The id of a session that a browser sent."""
+        return request.cookies.get(self.public.cookie_name(request))
 
     def end(self, secret: str | None) -> None:
         """Sign a browser out. Twice is harmless."""
@@ -193,13 +207,6 @@ class BrowserSessions:
 def _target(key: str) -> str:
     """The name of a browser among the targets of notifications."""
     return f"browser {key[:ID_CHARS]}"
-
-
-def cookie_name(request: Request) -> str:
-    """The name of the cookie for the address that the browser uses, which `Host` repeats."""
-    port = request.headers.get("host", "").rpartition(":")[2]
-    named = port.isascii() and port.isdecimal() and len(port) < 6
-    return f"muster-{port if named else 80}"
 
 
 def _load(path: Path | None) -> _Sessions:

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from muster.errors import NotFound, SignInExpired, Unauthenticated
 from muster.http.routing import OPERATOR, PEOPLE_AND_VIEWERS, ApiCall, JsonResponse, route
-from muster.http.signing_in.browser_sessions import SESSION_DAYS, cookie_name
+from muster.http.signing_in.browser_sessions import SESSION_DAYS
 from muster.http.signing_in.digests import digest
 from muster.http.static import front, sign_in_page
 from muster.http.types import Body
@@ -70,7 +70,8 @@ async def sign_out(call: ApiCall) -> Response:
     call.browsers.end(_cookie(call))
     call.streams.end_unauthorized()
     answer = Response(status_code=204, headers=PRIVATE)
-    answer.delete_cookie(cookie_name(call.request), httponly=True, samesite="strict")
+    name, path = _cookie_place(call)
+    answer.delete_cookie(name, path, httponly=True, samesite="strict")
     return answer
 
 
@@ -118,18 +119,25 @@ def _exchanged(call: ApiCall, code: str) -> str:
 
 
 def _cookie(call: ApiCall) -> str | None:
-    return call.request.cookies.get(cookie_name(call.request))
+    return call.browsers.cookie_of(call.request)
+
+
+def _cookie_place(call: ApiCall) -> tuple[str, str]:
+    """Name and path of the cookie: browsers send it to this server alone."""
+    public = call.browsers.public
+    return public.cookie_name(call.request), f"{public.prefix_of(call.request)}/"
 
 
 def _signed_in(call: ApiCall, answer: ResponseT, token_digest: str) -> ResponseT:
     """Open a session, which replaces the one that the browser may have."""
     call.browsers.end(_cookie(call))
     session = call.browsers.open(token_digest)
-    name = cookie_name(call.request)
+    name, path = _cookie_place(call)
     # the origin says how the browser came, also through a proxy that ends TLS
-    is_secure = call.request.headers.get("origin", "").startswith("https://")
+    origin = call.request.headers.get("origin") or call.browsers.public.origin_of(call.request)
+    is_secure = origin.startswith("https://")
     answer.set_cookie(
-        name, session, COOKIE_SECONDS, secure=is_secure, httponly=True, samesite="strict"
+        name, session, COOKIE_SECONDS, path=path, secure=is_secure, httponly=True, samesite="strict"
     )
     if OLD_COOKIE in call.request.cookies:
         answer.delete_cookie(OLD_COOKIE, httponly=True, samesite="strict")

@@ -1,5 +1,6 @@
 // Files of a message: chosen, dropped or pasted, sent to the server at once, named in the message by their digests.
 
+import { at } from "../address.js";
 import { upload } from "../api.js";
 import { h, keyed, pushButton, setHidden, setText } from "../dom.js";
 import { bytes, visible } from "../visible.js";
@@ -119,7 +120,7 @@ export const fileList = (attached) =>
     "ul",
     { class: "files", "aria-label": "Files" },
     attached.map(({ name, digest, size, mediaType }) => {
-      const href = `/api/files/${encodeURIComponent(digest)}`;
+      const href = at(`/api/files/${encodeURIComponent(digest)}`);
       const text = visible(name, 120);
       return h(
         "li",

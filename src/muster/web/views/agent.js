@@ -13,6 +13,7 @@ import "../elements/run-controls.js";
 import "../elements/run-panel.js";
 import "../elements/tab-set.js";
 import "../elements/work-changes.js";
+import { at } from "../address.js";
 import { get, idOf, path } from "../api.js";
 import { needsOf, reason } from "../attention.js";
 import { look, meaning, paintBadge } from "../badge.js";
@@ -271,7 +272,7 @@ function factsOf(agent, place) {
 /** What a person does so that an agent that runs elsewhere connects. */
 const howToConnect = (name) => [
   h("p", { text: "It connects by itself: run its program anywhere with these two, and with its token." }),
-  copyLine(`export MUSTER_URL=${location.origin}`),
+  copyLine(`export MUSTER_URL=${at("").replace(/\/$/, "")}`),
   copyLine(commandLine(["muster", "token", "issue", "--agent", name])),
 ];
 

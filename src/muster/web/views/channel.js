@@ -7,6 +7,7 @@ import "../elements/channel-post.js";
 import "../elements/channel-ring.js";
 import "../elements/channel-rules.js";
 import "../elements/channel-thread.js";
+import { at } from "../address.js";
 import { path, post } from "../api.js";
 import { confirmed, stateOf } from "../channels.js";
 import { errorLine, h, keyed, pushButton, setAttribute, setHidden, setText, show } from "../dom.js";
@@ -84,7 +85,7 @@ class ChannelView extends Part {
     this.put = pushButton("", () => this.#putAside(), { class: "quiet", data: { acts: "" } });
     const exported = (format, text) =>
       h("a", {
-        href: path`/api/channels/${this.name}/export?format=${format}`,
+        href: at(path`/api/channels/${this.name}/export?format=${format}`),
         download: true,
         text,
         title: "Download every message of the channel",

@@ -10,7 +10,6 @@ import msgspec
 
 from muster.errors import Invalid, MissingExtra, PushFailed
 from muster.http.routing import PEOPLE_AND_VIEWERS, ApiCall, route
-from muster.http.signing_in.browser_sessions import cookie_name
 from muster.http.types import StrictBody
 from muster.notify.push.subscription import (
     ENDPOINT_CHARS_MAX,
@@ -88,4 +87,4 @@ def _no_browser() -> Invalid:
 
 
 def _cookie(call: ApiCall) -> str | None:
-    return call.request.cookies.get(cookie_name(call.request))
+    return call.browsers.cookie_of(call.request)
