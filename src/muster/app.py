@@ -294,8 +294,8 @@ async def run_team(
         try:
             async with background() as services:
                 push = _push_desk(in_force, clock, home)
-                clocked = _clocked(dispatcher, clock, in_force, home, options.url, push)
-                for each in (*clocked, *files, live, presence, snapshots, reactor, requests.queue):
+                timed = (roster, *_clocked(dispatcher, clock, in_force, home, options.url, push))
+                for each in (*timed, *files, live, presence, snapshots, reactor, requests.queue):
                     services.create_task(each.run())
                 yield Muster(
                     store=store,

@@ -7,13 +7,15 @@ from msgspec.structs import replace
 
 from muster.engine.dispatcher import Commit
 from muster.errors import Retired
-from muster.machines.commands import EnrollAgent, RenameAgent
+from muster.machines.commands import EnrollAgent, RenameAgent, SummonAgents
 from muster.machines.events import WarningLogged
+from muster.machines.identity.palette import PALETTE
 from muster.machines.ids import MUSTER, SeatId
 from muster.machines.names import seat_called
+from muster.machines.policies import RunPolicy
 from muster.machines.state import Status
-from muster.machines.vocabulary import Authority
-from muster.mirrors.roster import Plan, enlist, seats_of
+from muster.machines.vocabulary import Authority, Budget, RunsFor
+from muster.mirrors.roster import Plan, configure_summoned, enlist, seats_of
 from muster.store.memory import MemoryStore
 from muster.testing.clock import ManualClock
 from tests.builders import a_dispatcher, run
@@ -67,6 +69,35 @@ def test_an_agent_whose_seat_belongs_to_a_retired_one_gets_another_seat() -> Non
         assert seat_called(dispatcher.team, "Nova") == SeatId(9)
         with pytest.raises(Retired, match="`muster agent add Mira` brings it back"):
             await dispatcher.send(RenameAgent(seat=SeatId(0), name="Zoe"), actor="person:Marcus")
+
+    run(scene())
+
+
+def test_a_summoned_agent_is_configured_as_the_table_for_all_says_and_not_listed() -> None:
+    """It ran with the rules of an agent without settings, which loops."""
+
+    async def scene() -> None:
+        dispatcher = await a_dispatcher(MemoryStore(), ManualClock())
+        await enlist(dispatcher, [plan("Tom"), replace(plan("Ann"), seat=SeatId(1))])
+        summon = SummonAgents(placeholders=PALETTE[:1], authority=Authority.MUSTER)
+        await dispatcher.send(summon, actor="person:Marcus")
+        usual = replace(
+            plan("*"), policy=RunPolicy(runs_for=RunsFor.START), budget=Budget(sessions_per_hour=6)
+        )
+        named = [plan("Tom"), plan("Ann")]
+        await configure_summoned(dispatcher, named, None)
+        agents = dispatcher.team.agents
+        assert {agent.run.policy.runs_for for agent in agents.values()} == {RunsFor.LOOP}
+        await configure_summoned(dispatcher, named, usual)
+        agents = dispatcher.team.agents
+        born = agents[PALETTE[0].grid_position]
+        assert (born.run.policy, born.run.budget) == (usual.policy, usual.budget)
+        assert (born.is_listed, born.noted) == (False, None)
+        others = [agent for agent in agents.values() if agent.seat != born.seat]
+        assert {agent.run.policy.runs_for for agent in others} == {RunsFor.LOOP}
+        seq = dispatcher.team.seq
+        await configure_summoned(dispatcher, named, usual)
+        assert dispatcher.team.seq == seq, "nothing has changed"
 
     run(scene())
 

@@ -135,11 +135,13 @@ class Stage:
             self._muster.dispatcher.unwatch(self._on_commit)
 
     def _on_commit(self, commit: Commit) -> None:
-        """Record agents that arrive, and removals from channels."""
+        """Record agents that arrive or are configured anew, and removals from channels."""
         for event in commit.events:
             fact = event.fact
             if isinstance(fact, e.MemberLeft) and fact.reason == "removed":
                 self._removed.add((fact.seat, fact.channel))
+            elif isinstance(fact, e.AgentConfigured) and fact.seat in _SEATS:
+                self._arrived.put_nowait(fact.seat)
             elif (
                 isinstance(fact, e.StateTransition)
                 and fact.machine is Machine.IDENTITY
@@ -168,13 +170,17 @@ class Stage:
                 self._arrived.put_nowait(seat)
 
     async def _place(self, character: Character) -> None:
-        """Add a present agent to its channel, unless a person removed it."""
+        """Add a present agent to its channel, unless a person removed it.
+
+        The table for all summoned agents cannot say that one of them speaks unasked.
+        """
         seat, channel = SeatId(character.seat), ChannelId(character.channel)
         agent = self._muster.team.agents[seat]
-        gone = not agent.present or channel in agent.channels
-        if not gone and (seat, channel) not in self._removed:
-            if character.unasked and not agent.unasked:
-                await self._try(_unasked(agent))
+        if not agent.present:
+            return
+        if character.unasked and not agent.unasked:
+            await self._try(_unasked(agent))
+        if channel not in agent.channels and (seat, channel) not in self._removed:
             await self._try(AddMember(channel=channel, seat=seat))
 
     async def _hand_out(self) -> None:
@@ -249,6 +255,8 @@ def _unasked(agent: Agent) -> ConfigureAgent:
         max_turns=agent.max_turns,
         budget=agent.run.budget,
         unasked=True,
+        policy=agent.run.policy,
+        is_listed=agent.is_listed,
     )
 
 

@@ -224,6 +224,9 @@ class ConfigureAgent(Command, frozen=True, kw_only=True):
     node: NodeId | None = None
     """The node whose settings name the agent; None where the team has one machine."""
 
+    is_listed: bool = True
+    """Whether a table of its own says so, and not the one for all summoned agents."""
+
 
 class RegisterAgent(Command, frozen=True, kw_only=True):
     """Register the name and the soul that an agent chose. `session` is the reporting session."""

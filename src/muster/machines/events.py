@@ -137,8 +137,7 @@ class MusterStarted(Fact, frozen=True, kw_only=True):
 class MusterStopping(Fact, frozen=True, kw_only=True):
     """muster is shutting down: no session starts any more.
 
-    `graceful` is a drain: running sessions may finish by themselves, until `until` at the latest.
-    `now` stops them.
+    `graceful` is a drain: running sessions may finish, by `until` at the latest. `now` stops them.
     """
 
     reason: str
@@ -274,6 +273,7 @@ class AgentConfigured(Fact, frozen=True, kw_only=True):
     max_turns: int = 1
     budget: Budget = Budget()
     unasked: bool = False
+    is_listed: bool = True  # by a table of its own, and not by the one for all summoned agents
     policy: RunPolicy = RunPolicy()
     formerly: tuple[str, ...] | None = None
     """The former names that its table notes; none if that is not known."""

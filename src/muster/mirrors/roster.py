@@ -29,7 +29,7 @@ from muster.machines.commands import (
     SetDesired,
 )
 from muster.machines.identity.listing import Listed, Match, exchanges, match_tables, present
-from muster.machines.ids import MUSTER, SeatId, name_key
+from muster.machines.ids import GRID_SEATS, MUSTER, SeatId, name_key
 from muster.machines.names import seat_called
 from muster.machines.policies import RunPolicy
 from muster.machines.state import Agent, Team
@@ -100,6 +100,28 @@ async def enlist(
     for seat, plan in seats_of(dispatcher.team, plans if at_boot else new).items():
         if plan.policy.autostart and not _file_decides(dispatcher.team.agents[seat], plan):
             await _try(dispatcher, AutostartAgent(seat=seat))
+
+
+async def configure_summoned(
+    dispatcher: Dispatcher, plans: Sequence[Plan], usual: Plan | None
+) -> None:
+    """Have summoned and imported agents without a table run as the table for all of them says."""
+    if usual is None:
+        return
+    own = seats_of(dispatcher.team, plans)
+    for agent in list(dispatcher.team.agents.values()):
+        if agent.seat not in own and _is_run_as_usual(agent):
+            asked = _configuration(agent.seat, usual)
+            await _try(dispatcher, replace(asked, formerly=None, is_listed=False))
+
+
+def _is_run_as_usual(agent: Agent) -> bool:
+    """Whether the program for all summoned agents runs an agent that has no table of its own.
+
+    An agent of a Claude Code lead is run as the lead is.
+    """
+    is_ours = agent.authority is Authority.MUSTER and not agent.hosted and not agent.retired
+    return is_ours and agent.place in GRID_SEATS
 
 
 async def _rename(dispatcher: Dispatcher, plans: Sequence[Plan]) -> None:
@@ -216,7 +238,7 @@ def _gifts(team: Team, souls: Sequence[tuple[SeatId, str]]) -> Iterator[Command]
             yield EditSoul(seat=seat, soul=soul, reason=FROM_SETTINGS)
 
 
-def _configuration(seat: SeatId, plan: Plan) -> Command:
+def _configuration(seat: SeatId, plan: Plan) -> ConfigureAgent:
     return ConfigureAgent(
         seat=seat,
         authority=plan.authority,

@@ -1,46 +1,61 @@
 """The agents of the settings, as the team's roster enrols them."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from muster.engine.dispatcher import Commit, Dispatcher
 from muster.engine.ports import Runtimes
-from muster.machines.events import AgentRenamed
+from muster.errors import Unavailable
+from muster.limits import STORE_RETRY_SECONDS
+from muster.machines.events import AgentRenamed, AgentsSummoned, DocumentsImported, WakeRequested
 from muster.machines.ids import SeatId, name_key
 from muster.machines.state import Agent
 from muster.machines.vocabulary import Authority, Budget
-from muster.mirrors.roster import Plan, enlist, state_files
+from muster.mirrors.roster import Plan, configure_summoned, enlist, state_files
 from muster.reloading.channels import create_channels
+from muster.settings.agents import ANYBODY, AgentSettings
 from muster.settings.in_force import SettingsInForce, named_agents
 from muster.settings.model import Settings
+
+NEWCOMERS: Final = (AgentsSummoned, DocumentsImported, WakeRequested)
+"""The facts after which agents without a table may be run by muster."""
 
 
 def plans_of(settings: Settings, home: Path) -> Sequence[Plan]:
     """The agents of the settings, as the roster enrols them."""
-    return [
-        Plan(
-            name=name,
-            authority=Authority.FILE if agent.runtime == "file" else Authority.MUSTER,
-            state_file=partial(agent.state_file_beside, home),
-            seat=None if agent.seat is None else SeatId(agent.seat),
-            color=agent.color,
-            long_lived=agent.is_long_lived,
-            max_turns=agent.max_turns,
-            unasked=agent.unasked,
-            description=agent.description,
-            budget=Budget(
-                **msgspec.structs.asdict(agent.budget),
-                team_cost_usd_per_day=settings.team.cost_usd_per_day,
-            ),
-            policy=msgspec.structs.replace(agent.policy, runs_for=agent.runs_for),
-            formerly=agent.formerly,
-            soul=agent.soul,
-        )
-        for name, agent in named_agents(settings)
-    ]
+    return [_plan(settings, home, name, agent) for name, agent in named_agents(settings)]
+
+
+def usual_plan(settings: Settings, home: Path) -> Plan | None:
+    """How summoned agents without a table are run; None where there is no program for them."""
+    usual = settings.agents.get(ANYBODY)
+    return None if usual is None else _plan(settings, home, ANYBODY, usual)
+
+
+def _plan(settings: Settings, home: Path, name: str, agent: AgentSettings) -> Plan:
+    return Plan(
+        name=name,
+        authority=Authority.FILE if agent.runtime == "file" else Authority.MUSTER,
+        state_file=partial(agent.state_file_beside, home),
+        seat=None if agent.seat is None else SeatId(agent.seat),
+        color=agent.color,
+        long_lived=agent.is_long_lived,
+        max_turns=agent.max_turns,
+        unasked=agent.unasked,
+        description=agent.description,
+        budget=Budget(
+            **msgspec.structs.asdict(agent.budget),
+            team_cost_usd_per_day=settings.team.cost_usd_per_day,
+        ),
+        policy=msgspec.structs.replace(agent.policy, runs_for=agent.runs_for),
+        formerly=agent.formerly,
+        soul=agent.soul,
+    )
 
 
 class Roster:
@@ -58,8 +73,26 @@ class Roster:
         self._runtimes = runtimes
         self._in_force = in_force
         self._home = home
+        self._newcomers = asyncio.Event()
+        """Set when agents came that may have no table."""
+
         if home is not None:
             dispatcher.watch(self._settle_names)
+            dispatcher.watch(self._note_newcomers)
+
+    async def run(self) -> None:
+        """Configure agents that are summoned or imported meanwhile, for ever."""
+        while True:
+            await self._newcomers.wait()
+            self._newcomers.clear()
+            settings, home = self._in_force.written, self._home
+            assert home is not None
+            plans, usual = plans_of(settings, home), usual_plan(settings, home)
+            try:
+                await configure_summoned(self._dispatcher, plans, usual)
+            except Unavailable:  # the dispatcher has told it
+                await asyncio.sleep(STORE_RETRY_SECONDS)
+                self._newcomers.set()
 
     def state_files(self) -> Mapping[SeatId, Path]:
         """The state files of the agents that the settings name."""
@@ -74,8 +107,13 @@ class Roster:
             self._in_force.settle(self._dispatcher.team)
             plans = plans_of(settings, self._home)
             await enlist(self._dispatcher, plans, self._can_run, at_boot=at_boot)
+            await configure_summoned(self._dispatcher, plans, usual_plan(settings, self._home))
             self._in_force.settle(self._dispatcher.team)
             await create_channels(self._dispatcher, settings.channels)
+
+    def _note_newcomers(self, commit: Commit) -> None:
+        if any(isinstance(event.fact, NEWCOMERS) for event in commit.events):
+            self._newcomers.set()
 
     def _settle_names(self, commit: Commit) -> None:
         """A renamed agent is run by its table at once, under its new name."""

@@ -191,6 +191,7 @@ def configure_agent(team: Team, command: c.ConfigureAgent, now: datetime) -> Ite
         policy=command.policy,
         formerly=formerly,
         node=command.node,
+        is_listed=command.is_listed,
     )
 
 

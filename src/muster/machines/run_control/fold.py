@@ -249,7 +249,7 @@ def agent_configured(team: Team, event: Event, fact: e.AgentConfigured) -> Team:
         unasked=fact.unasked,
         run=run,
         node=fact.node or agent.node,
-        is_listed=True,
+        is_listed=fact.is_listed or agent.is_listed,
         noted=fact.formerly,
     )
     return _with(team, agent)
