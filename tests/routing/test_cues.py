@@ -4,10 +4,11 @@ import pytest
 
 from bench.routing import DATA, answer, is_in_first, read_set, tally
 from muster.routing.agent_files import MAIN, AgentFile
+from muster.routing.concepts import Phrase
 from muster.routing.lexical import LexicalIndex
 from muster.routing.request import CUE, GAP, Unit, take_request
 from muster.routing.router import Router
-from muster.routing.vocabulary import Phrase, phrases_in
+from muster.routing.vocabulary import phrases_in
 from muster.routing.words import tokens
 from tests.routing.teams import router
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from muster.routing.agent_files import AgentFile
+from muster.routing.concepts import concepts
 from muster.routing.describing import take_apart
 from muster.routing.request import ParsedRequest, Unit
-from muster.routing.vocabulary import concepts, phrases_in
+from muster.routing.vocabulary import phrases_in
 from muster.routing.words import WordToken, counted, tokens, weight
 
 NAME: Final = "name"

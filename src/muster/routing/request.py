@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from muster.routing.concepts import concepts
 from muster.routing.vocabulary import (
     WIDER,
-    concepts,
     phrases_in,
     signatures,
     translated,

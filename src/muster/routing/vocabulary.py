@@ -10,99 +10,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final, NamedTuple
 
-from muster.routing.words import TELLING, WordToken, data_lines, stem, tokens, weight
+from muster.routing.concepts import Phrase, concepts
+from muster.routing.words import TELLING, WordToken, data_lines, stem, weight
 
 WIDER: Final = 0.5
 """Weight of a wider concept: a request about Django is half about Python."""
 
 PREFIX_CHARS_MIN: Final = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Phrase:
-    """A phrase of several words, and its concepts."""
-
-    stems: tuple[str, ...]
-    concepts: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Concepts:
-    """Concepts by word, for agents and for requests. Phrases by their first word."""
-
-    of_agents: Mapping[str, tuple[str, ...]]
-    of_requests: Mapping[str, tuple[str, ...]]
-    agent_phrases: Mapping[str, Sequence[Phrase]]
-    request_phrases: Mapping[str, Sequence[Phrase]]
-    wider: Mapping[str, tuple[str, ...]]
-    cues: Mapping[str, tuple[str, ...]]
-    cue_phrases: Mapping[str, Sequence[Phrase]]
-
-
-@cache
-def concepts() -> Concepts:
-    """The table of concepts."""
-    agents: dict[tuple[str, ...], list[str]] = {}
-    requests: dict[tuple[str, ...], list[str]] = {}
-    wider: dict[str, tuple[str, ...]] = {}
-    for line in data_lines("concepts.txt"):
-        name, _, told = line.partition(":")
-        own, _, asked = told.partition("|")
-        wider[f"#{name}"] = tuple(f"#{each}" for each in re.findall(r"\[(\w+)\]", own))
-        for spelling in re.sub(r"\[\w+\]", " ", own).split():
-            agents.setdefault(_stems(spelling), []).append(f"#{name}")
-            requests.setdefault(_stems(spelling), []).append(f"#{name}")
-        for spelling in asked.split():
-            requests.setdefault(_stems(spelling), []).append(f"#{name}")
-    for name, spelling in _spellings("thesaurus.txt"):
-        requests.setdefault(_stems(spelling), []).append(f"#{name}")
-    cues: dict[tuple[str, ...], list[str]] = {}
-    for name, spelling in _spellings("cues.txt"):
-        cues.setdefault(_stems(spelling), []).append(f"#{name}")
-    return Concepts(
-        _single(agents),
-        _single(requests),
-        _phrases(agents),
-        _phrases(requests),
-        wider,
-        _single(cues),
-        _phrases(cues),
-    )
-
-
-def _spellings(table: str) -> Iterator[tuple[str, str]]:
-    """Words and phrases of requests, each with the name of its concept."""
-    for line in data_lines(table):
-        name, _, words = line.partition(":")
-        yield from ((name, spelling) for spelling in words.split())
-
-
-def _stems(spelling: str) -> tuple[str, ...]:
-    if spelling.startswith("."):
-        return (spelling,)
-    if spelling.isalpha():
-        return (stem(spelling),)
-    places: dict[int, str] = {}
-    for token in tokens(spelling.replace("_", " ")):
-        places.setdefault(token.at, token.stem)
-    return tuple(places.values())
-
-
-def _single(table: Mapping[tuple[str, ...], list[str]]) -> dict[str, tuple[str, ...]]:
-    """Single words; a phrase of two words may also be written as one."""
-    found: dict[str, list[str]] = {}
-    for key, names in table.items():
-        if len(key) < 3:
-            found.setdefault("".join(key), []).extend(names)
-    return {word: tuple(dict.fromkeys(names)) for word, names in found.items()}
-
-
-def _phrases(table: Mapping[tuple[str, ...], list[str]]) -> dict[str, list[Phrase]]:
-    found: dict[str, list[Phrase]] = {}
-    for key, names in table.items():
-        if len(key) > 1:
-            found.setdefault(key[0], []).append(Phrase(key, tuple(dict.fromkeys(names))))
-    return found
 
 
 class FoundPhrase(NamedTuple):
