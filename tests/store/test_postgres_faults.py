@@ -179,14 +179,14 @@ def no_polls(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_a_silent_server_leaves_a_commit_in_doubt_and_a_lost_question_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connecting, "GIVE_UP_SECONDS", 0.4)
-    monkeypatch.setattr(connecting, "CALL_SECONDS", 0.3)
     cluster, name = shared_database()
     async with (
         Proxy.opened(tmp_path, cluster.folder) as proxy,
         opened(Database(cluster.url(name, tmp_path)), 1) as (store,),
     ):
         await store.append([event(1)])
+        monkeypatch.setattr(connecting, "GIVE_UP_SECONDS", 0.4)
+        monkeypatch.setattr(connecting, "CALL_SECONDS", 0.3)
         proxy.loses_answers = True
         with pytest.raises(InDoubt, match="not known"):
             await store.append([event(2)])
@@ -194,6 +194,8 @@ async def test_a_silent_server_leaves_a_commit_in_doubt_and_a_lost_question_too(
             await store.append([event(2)])  # no connection: nothing was sent
         with pytest.raises(LogUnreadable):
             await store.read(after=0, limit=9)
+        monkeypatch.setattr(connecting, "GIVE_UP_SECONDS", WAIT_SECONDS)
+        monkeypatch.setattr(connecting, "CALL_SECONDS", WAIT_SECONDS)
         proxy.heal()
         seen: list[int] = []
         store.on_commit = lambda events: seen.extend(each.seq for each in events)
@@ -207,13 +209,13 @@ async def test_a_silent_server_leaves_a_commit_in_doubt_and_a_lost_question_too(
 async def test_a_commit_that_the_server_refuses_while_in_doubt_stays_in_doubt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connecting, "GIVE_UP_SECONDS", 0.5)
     cluster, name = shared_database()
     async with (
         Proxy.opened(tmp_path, cluster.folder) as proxy,
         opened(Database(cluster.url(name, tmp_path)), 1) as (store,),
     ):
         await store.append([event(1)])
+        monkeypatch.setattr(connecting, "GIVE_UP_SECONDS", 1.0)
         proxy.loses_questions = True
         written = store.append([event(2)])
         await proxy.lost.wait()
@@ -222,6 +224,7 @@ async def test_a_commit_that_the_server_refuses_while_in_doubt_stays_in_doubt(
         proxy.heal()
         with pytest.raises(InDoubt, match="not known"):
             await written
+        monkeypatch.setattr(connecting, "GIVE_UP_SECONDS", WAIT_SECONDS)
         cluster.execute(f"{table} DROP CONSTRAINT full_disk", name)
         await store.append([event(2)])
 
@@ -330,7 +333,7 @@ async def test_a_poll_that_fails_fails_no_call(
     async with Proxy.opened(tmp_path, cluster.folder) as proxy:
         store = await PostgresStore.open(database, team)
         await store.append([event(1)])
-        monkeypatch.setattr(connecting, "GIVE_UP_SECONDS", 0.2)
+        monkeypatch.setattr(store_module, "POLL_SECONDS", 0.2)
         proxy.loses_questions = True
         store._take_hint(SEQ_END)  # pyright: ignore[reportPrivateUsage]  # as the poll does
         await proxy.lost.wait()
@@ -409,11 +412,11 @@ async def test_a_writer_without_work_notices_by_its_poll_that_the_log_is_gone() 
 async def test_a_store_without_its_database_is_closed_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connecting, "GIVE_UP_SECONDS", 0.2)
     cluster, name = shared_database()
     async with Proxy.opened(tmp_path, cluster.folder) as proxy:
         database = Database(cluster.url(name, tmp_path))
         store = await PostgresStore.open(database, f"faulty {next(NUMBERS)}")
+        monkeypatch.setattr(connecting, "GIVE_UP_SECONDS", 0.2)
         proxy.loses_questions = True
         with pytest.raises(LogUnreadable):
             await store.load_cursor("reader")

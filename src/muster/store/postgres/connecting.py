@@ -137,13 +137,15 @@ class Attempts:
     """The attempts at one piece of work, until the server answers or time is up."""
 
     def __init__(
-        self, *, writes: bool = False, in_doubt: bool = False, seconds: float = GIVE_UP_SECONDS
+        self, *, writes: bool = False, in_doubt: bool = False, seconds: float | None = None
     ) -> None:
-        """`in_doubt`: an answer was lost already. No attempt begins after `seconds`."""
+        """`in_doubt`: an answer was lost already. No attempt begins after `seconds`, which are
+        `GIVE_UP_SECONDS` unless given."""
         self.in_doubt = in_doubt
         """Whether an answer was lost: the work may have been done."""
 
         self._writes = writes
+        seconds = GIVE_UP_SECONDS if seconds is None else seconds
         self._until = asyncio.get_running_loop().time() + seconds
 
     @property
