@@ -44,7 +44,7 @@ command = ["sh", "-c", {json.dumps(PRINTS)}, "sh"]
 loop = true
 
 [agents.stays]
-command = ["sh", "-c", "echo here; exec cat /dev/zero > /dev/null"]
+command = ["sh", "-c", "echo here; exec sleep {LIFE_SECONDS:.0f}"]
 interrupt_seconds = 5
 
 [agents.missing]
@@ -65,7 +65,7 @@ command = ["true"]
 budget = {{ sessions_per_hour = 1 }}
 
 [agents.nightly]
-command = ["sh", "-c", "exec cat /dev/zero > /dev/null"]
+command = ["sh", "-c", "exec sleep {LIFE_SECONDS:.0f}"]
 interrupt_seconds = 5
 schedule = "0 3 1 1 *"
 """
