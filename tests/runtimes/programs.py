@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 
@@ -153,9 +153,17 @@ def a_process(*command: str, session: str | None = None) -> Generator[subprocess
             process.kill()
 
 
-def open_files() -> set[str]:
-    """The files that this process has open."""
-    return {path.name for path in Path("/proc/self/fd").iterdir()}
+def open_files() -> set[tuple[str, str]]:
+    """The files that this process has open: their numbers, and what each is.
+
+    Threads of tests before may close theirs at any time, so a test looks for new ones only. A file
+    that takes the number of another one is new.
+    """
+    found: set[tuple[str, str]] = set()
+    for path in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):  # the list itself, or closed meanwhile
+            found.add((path.name, str(path.readlink())))
+    return found
 
 
 def alive(pid: int | None) -> bool:
