@@ -104,13 +104,17 @@ PASTE = """
 """
 
 
-def test_a_pasted_image_is_sent_with_the_message_and_shown(person: Watched, server: Server) -> None:
+def test_a_pasted_image_is_waited_for_and_sent(person: Watched, server: Server) -> None:
     page = person.signed_in(server, "#/agent/Busy")
     box = page.get_by_role("textbox", name="Message to Busy")
+    uploads: list[Route] = []
+    page.route("**/api/files?*", lambda route: uploads.append(route))
     page.evaluate(PASTE, [box.element_handle(), list(PNG)])
     expect(page.locator("chat-thread form li")).to_contain_text("shot.png")
     box.fill("look at this")
     box.press("Enter")
+    expect(page.locator("chat-thread form li")).to_contain_text("sending …")
+    uploads[0].continue_()
     shown = page.locator(".bubble.human").last.get_by_role("img", name="shot.png")
     expect(shown).to_be_visible()
     until(lambda: shown.evaluate("image => image.naturalWidth"))

@@ -85,6 +85,7 @@ def test_every_line_on_the_page_belongs_to_the_one_who_said_it(person: Watched, 
 
         page.goto(f"{page.url.partition('#')[0]}#/agent/Lead")
         notice = page.locator("chat-thread .bubble")
+        expect(notice).to_have_count(1)  # the messages of the page before are gone
         expect(notice).to_contain_text("[AGENT ENDED: eve]")
         expect(notice.locator("strong").first).to_have_text("muster")
         expect(notice).to_have_class("bubble muster")

@@ -113,7 +113,9 @@ class ChannelPost extends Part {
   /** The text is cleared only after the server has accepted it. A retry of the same message has the same key. */
   async #say(event) {
     event.preventDefault();
-    const body = this.#message();
+    const written = this.text.value;
+    await this.files.uploaded();
+    const body = this.#message(written);
     if (!body || store.pending.has(this.postKey)) return;
     const same = JSON.stringify(body);
     if (this.sent?.same !== same) this.sent = { same, key: newKey() };
@@ -122,13 +124,13 @@ class ChannelPost extends Part {
     );
     if (!answer) return;
     setText(this.effect, answer.effect ?? "");
-    if (JSON.stringify(this.#message()) !== same) return; // edited meanwhile
+    if (JSON.stringify(this.#message(this.text.value)) !== same) return; // edited meanwhile
     this.#clear();
   }
 
   /** The message as it is sent; null while there is nothing to send, or a file is not there yet. */
-  #message() {
-    const message = this.files.message(this.text.value);
+  #message(written) {
+    const message = this.files.message(written);
     return (
       message && {
         ...message,

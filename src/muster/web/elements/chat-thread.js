@@ -198,7 +198,9 @@ class ChatThread extends Part {
 
   async #submit(event) {
     event.preventDefault();
-    const message = this.files.message(this.box.value.trim());
+    const written = this.box.value.trim();
+    await this.files.uploaded();
+    const message = this.files.message(written);
     if (!message || store.pending.has(this.#key)) return;
     const body = { ...message, targetAgent: idOf(this) };
     const same = JSON.stringify(body);

@@ -12,6 +12,7 @@ const FILE_LIMIT = "8 MiB";
 export class FileTray {
   #files = []; // {id, name, size, digest | null while it is sent, error}
   #ids = 0;
+  #uploads = Promise.resolve();
   #picker = h("input", {
     type: "file",
     multiple: true,
@@ -48,20 +49,29 @@ export class FileTray {
     return { message, ...(this.#files.length && { files: this.#files.map(({ digest }) => digest) }) };
   }
 
+  /** Wait until no file is on its way any more, be it there or refused. */
+  uploaded() {
+    return this.#uploads;
+  }
+
   clear() {
     this.#files = [];
     this.#paint();
   }
 
   #pick() {
-    for (const file of this.#picker.files) this.#upload(file);
+    this.#add(this.#picker.files);
     this.#picker.value = ""; // so that the same file can be chosen again
   }
 
   #take(event, { files }) {
     if (!files.length) return;
     event.preventDefault();
-    for (const file of files) this.#upload(file);
+    this.#add(files);
+  }
+
+  #add(files) {
+    this.#uploads = Promise.all([this.#uploads, ...Array.from(files, (file) => this.#upload(file))]);
   }
 
   async #upload(file) {
