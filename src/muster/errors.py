@@ -620,6 +620,12 @@ class NoTeam(Refused):
     exit_code = 6
 
 
+class HomeHidden(Refused):
+    """{home} is hidden from this isolated program. Ask the server, as `muster next` does."""
+
+    exit_code = 6
+
+
 class StillReading(Unavailable):
     """The log is still being read: {reached} of {wanted} events. Retry in a second."""
 

@@ -520,6 +520,18 @@ def test_an_address_that_a_crash_left_behind_is_not_believed(tmp_path: Path) -> 
         lock.release()
 
 
+def test_a_program_that_does_not_see_its_home_finds_the_server_by_its_environment(
+    tmp_path: Path,
+) -> None:
+    given = {"MUSTER_URL": "http://127.0.0.1:9", "MUSTER_HOME": str(tmp_path), "MUSTER_TOKEN": "me"}
+    assert locate(None, None, tmp_path, given) == ("http://127.0.0.1:9", "me")
+    with pytest.raises(NotRunning):  # another team's
+        locate(None, None, tmp_path / "other", given)
+    lock_home(tmp_path).release()
+    with pytest.raises(NotRunning):  # it sees that the server has ended
+        locate(None, None, tmp_path, given)
+
+
 def test_the_operator_s_token_is_shown_to_the_server_of_its_home_only(home: Path) -> None:
     secret = (home / "operator.token").read_text().strip()
     assert locate(None, None, home, {}).token == secret

@@ -5,6 +5,7 @@ import stat
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from muster.engine.ports import AgentText, BadLine, Exit, Launch, Output, TurnDone
 from muster.errors import CannotStart
@@ -179,9 +180,18 @@ def test_a_mistake_in_an_environment_file_is_a_failed_start_without_its_values(
         (("sh", "\0"), AgentSettings(), ["null byte"]),
     ],
 )
+@pytest.mark.parametrize("is_isolated", [False, True], ids=["plain", "isolated"])
 def test_what_cannot_be_started_says_why_and_leaves_nothing_behind(
-    stage: Stage, command: tuple[str, ...], settings: AgentSettings, words: list[str]
+    stage: Stage,
+    command: tuple[str, ...],
+    settings: AgentSettings,
+    words: list[str],
+    is_isolated: bool,
 ) -> None:
+    home = stage.base / "home"
+    home.mkdir()
+    (home / "muster.toml").touch()
+    served = {"MUSTER_HOME": str(home), "MUSTER_URL": "http://127.0.0.1:9"}
     (stage.base / "plain").write_text("#!/bin/sh\n")
     for name, text in (("nonsense", "\0\1\2"), ("orphan", "#!/no/such/interpreter\n")):
         (stage.base / name).write_text(text)
@@ -190,7 +200,10 @@ def test_what_cannot_be_started_says_why_and_leaves_nothing_behind(
     async def scene() -> None:
         before = open_files()
         with pytest.raises(CannotStart) as refused:
-            await stage.start(command, settings, prompt="x")
+            await stage.runtime(command, settings).start(
+                replace(stage.launch(prompt="x"), environment=served if is_isolated else {}),
+                stage.listener,
+            )
         assert all(word in str(refused.value) for word in words), str(refused.value)
         assert not open_files() - before
         assert stage.listener.said == []

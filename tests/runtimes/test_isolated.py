@@ -1,5 +1,6 @@
 """Isolated sessions: a real program that tries to see, reach and outlive what it may not."""
 
+import asyncio
 import os
 import socket
 import subprocess
@@ -10,7 +11,7 @@ from msgspec import structs
 
 from muster.confine import isolation
 from muster.errors import CannotStart
-from muster.machines.vocabulary import Outcome
+from muster.machines.vocabulary import Outcome, Urgency
 from muster.runtimes import isolated
 from muster.runtimes.catalog import runtime_of
 from muster.runtimes.isolated import passed_environment, withheld
@@ -37,6 +38,13 @@ echo mine > {team}/agents/Ada/mine; see {team}/agents/Ada/mine mine
 umount {team} 2>/dev/null
 unshare -Urm umount -l {team} 2>/dev/null
 see {team}/operator.token again
+unshare -Urm sh -c 'mount --bind {base} {base}/m
+cat {base}/m/home/operator.token' && echo "saw bound"
+unshare -Urm sh -c 'mount --rbind {base} {base}/m; umount -l {base}/m/home
+cat {base}/m/home/operator.token' && echo "saw bound with all"
+unshare -Urm sh -c 'mount -t overlay o -o lowerdir={base}:/tmp {base}/m
+cat {base}/m/home/operator.token' && echo "saw overlaid"
+unshare -Urm mount -t tmpfs none {base}/m && echo "mounted its own"
 if kill -0 {muster} 2>/dev/null; then echo "reached muster"; else echo "cannot signal"; fi
 """
 
@@ -55,6 +63,7 @@ HIDDEN = {
     "saw made",
     "saw mine",
     "missed again",
+    "mounted its own",
     "cannot signal",
 }
 
@@ -67,7 +76,14 @@ def stage(tmp_path: Path) -> Stage:
     for name in ("operator.token", "team.db", "agents/Ada/note", "agents/Ben/note", "files/ab/cd"):
         (team / name).write_text("x")
     (tmp_path / "plan.txt").write_text("x")
+    (tmp_path / "m").mkdir()
     return Stage(tmp_path)
+
+
+@pytest.fixture(params=[isolation.PERL, ""], ids=["perl", "python"])
+def launcher(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of the launchers; without Perl it is the one in Python."""
+    monkeypatch.setattr(isolation, "PERL", request.param)
 
 
 def served(team: Path) -> dict[str, str]:
@@ -94,23 +110,22 @@ def played(stage: Stage, script: str, settings: AgentSettings) -> tuple[set[str]
     return set(stage.listener.lines()), said[0]
 
 
+@pytest.mark.usefixtures("launcher")
 def test_a_program_sees_its_own_folders_of_the_home_and_nothing_else(stage: Stage) -> None:
-    said, confinement = played(stage, TRIES, structs.replace(PLAIN, isolate="home"))
+    said, confinement = played(stage, TRIES, PLAIN)
     assert said == HIDDEN
-    assert confinement.startswith("does not see the team's home")
+    assert confinement == ""  # it is as usual
     assert (stage.folder / "mine").read_text() == "mine\n"
 
 
 def test_a_program_that_is_not_isolated_sees_the_home(stage: Stage) -> None:
-    said, _ = played(stage, TRIES, PLAIN)
+    said, _ = played(stage, TRIES, structs.replace(PLAIN, isolate="none"))
     assert {"saw token", "saw log", "saw other", "reached muster"} <= said
 
 
 def test_isolation_and_confinement_hold_together(stage: Stage) -> None:
     script = f"{TRIES}\n(: > {{base}}/evil) 2>/dev/null || echo 'kept project'\n"
-    said, confinement = played(
-        stage, script, structs.replace(PLAIN, confine="outputs", isolate="home")
-    )
+    said, confinement = played(stage, script, structs.replace(PLAIN, confine="outputs"))
     assert {"missed token", "missed root", "kept project", "missed made"} <= said
     assert confinement.startswith("writes only its outputs")
 
@@ -124,6 +139,7 @@ exit 7
 """
 
 
+@pytest.mark.usefixtures("launcher")
 def test_a_strict_program_reaches_the_allowed_ports_and_sees_its_own_processes(
     stage: Stage,
 ) -> None:
@@ -156,6 +172,7 @@ def played_command(stage: Stage, settings: AgentSettings) -> tuple[set[str], str
     return set(stage.listener.lines()), said[0]
 
 
+@pytest.mark.usefixtures("launcher")
 def test_the_exit_code_of_a_strict_program_is_its_own(stage: Stage) -> None:
     async def scene() -> None:
         settings = structs.replace(PLAIN, isolate="strict", command=sh("exit 7"))
@@ -186,18 +203,97 @@ def test_a_machine_that_cannot_isolate_says_so_and_does_not_start_strict_program
         return "" if level == "none" else "no user namespaces"
 
     monkeypatch.setattr(isolated, "isolation_trouble", trouble)
-    said, confinement = played(stage, TRIES, structs.replace(PLAIN, isolate="home"))
+    said, confinement = played(stage, TRIES, PLAIN)
     assert "saw token" in said
     assert confinement == "not isolated: no user namespaces"
     with pytest.raises(CannotStart, match="cannot isolate it"):
         played(stage, "true", structs.replace(PLAIN, isolate="strict"))
 
 
+def test_a_program_that_the_settings_name_in_the_home_runs(stage: Stage) -> None:
+    program = stage.base / "home" / "bin" / "run"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho ran; cat ../home/operator.token || echo hidden\n")
+    program.chmod(0o755)
+    settings = structs.replace(PLAIN, command=("home/bin/run",))
+    assert {"ran", "hidden"} <= played_command(stage, settings)[0]
+
+
+def test_a_program_that_works_in_the_home_itself_is_not_isolated_and_says_so(stage: Stage) -> None:
+    _, confinement = played(stage, "true", structs.replace(PLAIN, cwd="home"))
+    assert confinement.startswith("not isolated: it works in the team's home itself")
+
+
+def test_all_homes_of_a_task_are_hidden(stage: Stage) -> None:
+    """A session with a log of its own has the settings of a team, whose home has a token too."""
+    other = stage.base / "session" / ".muster"
+    other.mkdir(parents=True)
+
+    async def scene() -> None:
+        see = f"cat {stage.base}/home/operator.token || echo hidden; ls {other}"
+        launch = structs.replace(
+            stage.launch(), environment=served(other), guarded=(other.parent, stage.base / "home")
+        )
+        session = await stage.runtime(sh(see)).start(launch, stage.listener)
+        await session.wait()
+
+    (other / "team.db").touch()
+    run(scene())
+    assert stage.listener.lines() == ["hidden"]
+
+
+@pytest.mark.usefixtures("launcher")
+def test_a_program_ignores_the_signals_that_it_would_ignore_alone(stage: Stage) -> None:
+    script = "grep -E 'Sig(Ign|Blk|Cgt)' /proc/self/status"
+    alone = subprocess.run(sh(script), capture_output=True, text=True, check=True).stdout
+    assert set(alone.splitlines()) <= played(stage, script, PLAIN)[0]
+
+
+@pytest.mark.usefixtures("launcher")
+def test_a_program_that_is_stopped_at_once_prints_nothing(stage: Stage) -> None:
+    async def scene() -> None:
+        launch = structs.replace(stage.launch(), environment=served(stage.base / "home"))
+        session = await stage.runtime(("sleep", "1000")).start(launch, stage.listener)
+        await session.stop(Urgency.NOW)
+        await session.wait()
+
+    run(scene())
+    assert stage.listener.said == []
+
+
+def test_a_start_that_is_given_up_leaves_no_process(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The launcher is held in the middle, as by a busy machine."""
+    fifo = stage.base / "hold"
+    os.mkfifo(fifo)
+    held = stage.base / "launcher"
+    held.write_text(f"#!/bin/sh\nread -r line <{fifo}\n")
+    held.chmod(0o755)
+
+    def launcher(_plan: int, _report: int) -> list[str]:
+        return [str(held)]
+
+    monkeypatch.setattr(isolation, "launcher", launcher)
+
+    async def scene() -> None:
+        launch = structs.replace(stage.launch(), environment=served(stage.base / "home"))
+        async with asyncio.TaskGroup() as tasks:
+            start = tasks.create_task(stage.runtime(("true",)).start(launch, stage.listener))
+            writer = await asyncio.to_thread(os.open, fifo, os.O_WRONLY)  # it waits for its line
+            start.cancel()
+        with pytest.raises(BrokenPipeError):
+            os.write(writer, b"\n")
+        os.close(writer)
+
+    run(scene())
+
+
 def test_a_launcher_that_cannot_hide_runs_nothing(stage: Stage) -> None:
     policy = isolation.IsolationPolicy("home", [(isolation.HIDE, str(stage.base / "nowhere"))])
     plan = isolation.plan_file(policy, 1)
     try:
-        line = [*isolation.launcher(plan), "echo", "ran"]
+        line = [*isolation.launcher(plan, 2), "echo", "ran"]
         ended = subprocess.run(line, pass_fds=[plan], capture_output=True, check=False)
     finally:
         os.close(plan)

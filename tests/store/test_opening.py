@@ -9,7 +9,15 @@ from types import ModuleType
 import pytest
 
 from muster.engine.tasks import background
-from muster.errors import DatabaseUnusable, HomeInUse, LogTooNew, MissingExtra, NoTeam, TeamTaken
+from muster.errors import (
+    DatabaseUnusable,
+    HomeHidden,
+    HomeInUse,
+    LogTooNew,
+    MissingExtra,
+    NoTeam,
+    TeamTaken,
+)
 from muster.home.database import FILE, TeamDatabase, keep
 from muster.machines.ids import SeatId
 from muster.store.base import SEQ_END, LogFilter, MessageSearch, Snapshot
@@ -172,6 +180,17 @@ def test_a_team_that_is_not_in_its_database_is_not_created(tmp_path: Path) -> No
         asyncio.run(open_store(tmp_path))
     with pytest.raises(NoTeam, match="nobody"):
         asyncio.run(begin_team(TeamDatabase(url=a_database().url, team="nobody"), is_new=False))
+
+
+def test_a_program_that_does_not_see_its_home_is_told_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MUSTER_HOME", str(tmp_path))
+    with pytest.raises(NoTeam):
+        open_reader(tmp_path)
+    monkeypatch.setenv("MUSTER_URL", "http://127.0.0.1:9")
+    with pytest.raises(HomeHidden, match="Ask the server"):
+        open_reader(tmp_path)
 
 
 def test_a_database_without_muster_has_no_team(tmp_path: Path) -> None:

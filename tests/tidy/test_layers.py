@@ -311,6 +311,11 @@ DOORS = (
         "Claude Code is given the plugin, subagents from the same files as agents, and one price",
     ),
     Door(
+        ("muster.runtimes.isolated",),
+        ("muster.home.lock", "muster.home.operator_token"),
+        "a home that is hidden is known by the files in it",
+    ),
+    Door(
         ("muster.delegation.team_session",),
         ("muster.home.database",),
         "the session that a home names is in the log of that home",

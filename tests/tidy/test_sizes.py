@@ -28,7 +28,7 @@ LONG_FILES: dict[str, Allowed] = {
     "muster.app": Allowed(480, "the one composition root: it grows with the parts of a team"),
     "muster.client.methods": Allowed(480, "a list of methods: one subject, read by looking up"),
     "muster.client.requests": Allowed(720, "a list of requests: one subject, read by looking up"),
-    "muster.errors": Allowed(800, "a list of errors: one subject, read by looking up"),
+    "muster.errors": Allowed(810, "a list of errors: one subject, read by looking up"),
     "muster.limits": Allowed(680, "a list of bounds: one subject, read by looking up"),
     "muster.machines.commands": Allowed(1330, "a list of records: one subject, read by looking up"),
     "muster.machines.events": Allowed(1360, "a list of records: one subject, read by looking up"),

@@ -1,5 +1,6 @@
 """Shared by the reading verbs: the clock, the running server, and finding an agent."""
 
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,10 +19,13 @@ def now() -> datetime:
 
 
 def running(home: Path) -> address.Address | None:
-    """The server that runs in the home, or None; a stale address file is ignored."""
+    """The server that runs in the home, or None; a stale address file is ignored.
+
+    An agent's program that does not see the home knows it from its environment.
+    """
     pid = running_pid(home)
     if pid is None:
-        return None
+        return address.of_session(home, os.environ)
     published = address.find(home)
     if published is not None and published.pid == pid:
         return published

@@ -71,7 +71,7 @@ class ServerAddress(NamedTuple):
 def locate(
     url: str | None, token: str | None, home: Path | None, environ: Mapping[str, str]
 ) -> ServerAddress:
-    """The server at `url`, else the one that runs in the home.
+    """The server at `url`, else the one that runs in the home, else the one that runs this program.
 
     The token is the one given, else that of `MUSTER_TOKEN`. The operator's token in the home is for
     the server of that home alone.
@@ -88,6 +88,8 @@ def locate(
     found = address.find(home)
     # a file that a crash left behind is not trusted: another program may listen there now
     if found is None or found.pid != running_pid(home):
+        found = address.of_session(home, environ)
+    if found is None:
         raise NotRunning(home=home)
     return ServerAddress(found.url, token or operator_token.find(home) or "")
 

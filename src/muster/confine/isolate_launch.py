@@ -1,17 +1,22 @@
 """The launcher of an isolated program: hides folders from itself, then becomes the command.
 
-    python -I -S isolate_launch.py FD -- COMMAND...
+    main([PLAN, REPORT, --, COMMAND...])
 
-FD is a file with a plan in JSON, which `isolation.py` makes. Hiding needs a mount namespace, and
+PLAN is a descriptor with a plan, which `isolation.py` makes. Hiding needs a mount namespace, and
 that a user namespace, in which the program keeps its user: an empty read-only folder is mounted
-over each hidden one, and the folders that the program is to see are mounted into it. Landlock then
-refuses to mount and to unmount, so that nothing undoes it, and to look into processes outside
-(`/proc/PID/root` of one leads to what is hidden). Every failure ends the launcher with a message
-and exit code 126: a program never runs less isolated than its plan says.
+over each hidden one, and the folders that the program is to see are mounted into it. The program
+runs in a second user namespace inside of the first. There the kernel locks these mounts, so that
+nothing undoes them, while a program may still mount what it likes above them. Nor can a program
+look from one user namespace into processes of another (`/proc/PID/root` of one leads to what is
+hidden). Landlock keeps it from sending signals to them, where the kernel can.
+
+REPORT is a descriptor for one line if it fails: an error number of exec, or 0, and a message. The
+end of REPORT without a line says that the command runs. A program never runs less isolated than
+its plan says. `isolate_launch.pl` does the same and starts faster; this one is for machines
+without Perl.
 """
 
 import ctypes
-import json
 import os
 import signal
 import struct
@@ -20,7 +25,7 @@ import sys
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from typing import Any, NoReturn
+    from typing import NoReturn
 
 CANNOT_ISOLATE = 126
 NOT_FOUND = 127
@@ -36,36 +41,62 @@ TCP_RULE, CONNECT = 2, 2
 libc = ctypes.CDLL(None, use_errno=True)
 
 
-def fail(why: str, code: int = CANNOT_ISOLATE) -> "NoReturn":
-    """End with a message."""
-    os.write(2, f"muster isolate: {why}\n".encode("utf-8", "backslashreplace"))
-    os._exit(code)
+class IsolationPlan:
+    """The steps of a plan, and where a failure is reported."""
+
+    def __init__(self, lines: "list[str]", report: int) -> None:
+        self.report = report
+        self.steps: list[tuple[str, str, int]] = []
+        self.adopt: list[str] = []
+        self.ports: list[int] = []
+        self.filters: list[bytes] = []
+        self.numbers: dict[str, list[int]] = {}
+        for line in lines:
+            word, *rest = line.split()
+            if word in ("hide", "show", "read"):
+                self.steps.append((word, _text(rest[0]), int(rest[1]) if rest[1:] else 0))
+            elif word == "adopt":
+                self.adopt.append(_text(rest[0]))
+            elif word == "port":
+                self.ports.append(int(rest[0]))
+            elif word == "filter":
+                self.filters.append(bytes.fromhex(rest[0]))
+            else:
+                self.numbers[word] = [int(each) for each in rest]
+
+    def fail(self, why: str, code: int = CANNOT_ISOLATE, errno: int = 0) -> "NoReturn":
+        """End with a report."""
+        os.write(self.report, f"{errno} {why}\n".encode("utf-8", "backslashreplace"))
+        os._exit(code)
+
+    def need(self, what: str, result: int) -> int:
+        """The result of a call; a failed one ends the launcher."""
+        if result < 0:
+            self.fail(f"{what}: {os.strerror(ctypes.get_errno())}")
+        return result
 
 
-def need(what: str, result: int) -> int:
-    """The result of a call; a failed one ends the launcher."""
-    if result < 0:
-        fail(f"{what}: {os.strerror(ctypes.get_errno())}")
-    return result
+def _text(given: str) -> str:
+    return os.fsdecode(bytes.fromhex(given))
 
 
 # ── namespaces ────────────────────────────────────────────────────────────────────────────────────
 
 
-def enter(flags: int) -> None:
+def enter(plan: IsolationPlan, flags: int) -> None:
     """Enter new namespaces as the same user. Root keeps all users, where it may."""
     uid, gid = os.geteuid(), os.getegid()
     ranges = None if uid else [_identity("uid_map"), _identity("gid_map")]
     ready, go = os.pipe()
     mapper = _mapper(ready, go, ranges) if ranges else 0
-    need("a user namespace", libc.unshare(flags | NEW_USER | NEW_MOUNTS))
+    plan.need("a user namespace", libc.unshare(flags | NEW_USER | NEW_MOUNTS))
     os.close(go)
     os.close(ready)
     if mapper and os.waitpid(mapper, 0)[1] == 0:
         return
-    _write("/proc/self/setgroups", "deny")
-    _write("/proc/self/uid_map", f"{uid} {uid} 1")
-    _write("/proc/self/gid_map", f"{gid} {gid} 1")
+    _write(plan, "/proc/self/setgroups", "deny")
+    _write(plan, "/proc/self/uid_map", f"{uid} {uid} 1")
+    _write(plan, "/proc/self/gid_map", f"{gid} {gid} 1")
 
 
 def _identity(name: str) -> str:
@@ -90,11 +121,11 @@ def _mapper(ready: int, go: int, ranges: "list[str]") -> int:
     os._exit(0)
 
 
-def _write(path: str, text: str) -> None:
+def _write(plan: IsolationPlan, path: str, text: str) -> None:
     try:
         _put(path, text)
     except OSError as failed:
-        fail(f"{path}: {failed.strerror}")
+        plan.fail(f"{path}: {failed.strerror}")
 
 
 def _put(path: str, text: str) -> None:
@@ -113,30 +144,33 @@ def mount(what: "bytes | None", where: str, kind: "bytes | None", flags: int, da
     return int(libc.mount(what, os.fsencode(where), kind, ctypes.c_ulong(flags), data))
 
 
-def hide(steps: "list[list[str]]") -> None:
+def hide(plan: IsolationPlan) -> None:
     """Hide and show folders, in this order. A shown path is opened before anything is hidden."""
-    need("mounts", mount(None, "/", None, RECURSIVE | PRIVATE, b""))
-    held = {path: _opened(path) for word, path in steps if word != "hide"}
-    hidden = [path for word, path in steps if word == "hide"]
-    for word, path in steps:
+    plan.need("mounts", mount(None, "/", None, RECURSIVE | PRIVATE, b""))
+    held = {path: _opened(plan, path) for word, path, _ in plan.steps if word != "hide"}
+    for word, path, locked in plan.steps:
         if word == "hide":
             size = b"mode=0755,size=1m,nr_inodes=4096"
-            need(path, mount(b"tmpfs", path, b"tmpfs", NO_SET_ID | NO_DEVICES, size))
-        else:
-            _show(held[path], path, is_read_only=word == "read")
-    for path in hidden:
-        flags = REMOUNT | BIND | READ_ONLY | NO_SET_ID | NO_DEVICES
-        need(path, mount(None, path, None, flags, b""))
+            plan.need(path, mount(b"tmpfs", path, b"tmpfs", NO_SET_ID | NO_DEVICES, size))
+            continue
+        _show(plan, held[path], path)
+        if word == "read":
+            flags = REMOUNT | BIND | READ_ONLY | locked
+            plan.need(path, mount(None, path, None, flags, b""))
+    for word, path, _ in plan.steps:
+        if word == "hide":
+            flags = REMOUNT | BIND | READ_ONLY | NO_SET_ID | NO_DEVICES
+            plan.need(path, mount(None, path, None, flags, b""))
 
 
-def _opened(path: str) -> int:
+def _opened(plan: IsolationPlan, path: str) -> int:
     try:
         return os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError as failed:
-        fail(f"{path}: {failed.strerror}")
+        plan.fail(f"{path}: {failed.strerror}")
 
 
-def _show(held: int, path: str, *, is_read_only: bool) -> None:
+def _show(plan: IsolationPlan, held: int, path: str) -> None:
     is_folder = os.path.isdir(f"/proc/self/fd/{held}")  # noqa: PTH112
     folder = path if is_folder else os.path.dirname(path)  # noqa: PTH120
     try:
@@ -144,19 +178,10 @@ def _show(held: int, path: str, *, is_read_only: bool) -> None:
         if not is_folder and not os.path.exists(path):  # noqa: PTH110
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
     except OSError as failed:
-        fail(f"{path}: {failed.strerror}")
+        plan.fail(f"{path}: {failed.strerror}")
     place = f"/proc/self/fd/{held}".encode()
-    need(path, mount(place, path, None, BIND | RECURSIVE, b""))
-    if is_read_only:
-        flags = REMOUNT | BIND | READ_ONLY | _locked_flags(path)
-        need(path, mount(None, path, None, flags, b""))
+    plan.need(path, mount(place, path, None, BIND | RECURSIVE, b""))
     os.close(held)
-
-
-def _locked_flags(path: str) -> int:
-    """The flags of a mount that a user namespace may not take away."""
-    found = os.statvfs(path).f_flag
-    return found & (NO_SET_ID | NO_DEVICES | os.ST_NOEXEC | os.ST_NOATIME | os.ST_RELATIME)
 
 
 def adopt(folder: str) -> None:
@@ -182,24 +207,26 @@ def adopt(folder: str) -> None:
 # ── a pid namespace ───────────────────────────────────────────────────────────────────────────────
 
 
-def become_outside() -> None:
+def become_outside(plan: IsolationPlan) -> None:
     """Go on in a child, the first process of the pid namespace; this process waits for its end."""
     child = os.fork()
     if child == 0:
         libc.prctl(DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
-        if mount(b"proc", "/proc", b"proc", NO_SET_ID | NO_DEVICES | os.ST_NOEXEC, b"") < 0:
-            fail(f"a /proc of its own: {os.strerror(ctypes.get_errno())}")
+        flags = NO_SET_ID | NO_DEVICES | os.ST_NOEXEC
+        plan.need("a /proc of its own", mount(b"proc", "/proc", b"proc", flags, b""))
         return
+    os.close(plan.report)
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(each, signal.SIG_IGN)  # the group has it too, and this one must see the end
     _end_like(os.waitpid(child, 0)[1])
 
 
-def become_first() -> None:
+def become_first(plan: IsolationPlan) -> None:
     """Go on in a child; this process, the first of its namespace, reaps whatever is left to it."""
     child = os.fork()
     if child == 0:
         return
+    os.close(plan.report)
     while True:
         pid, status = os.wait()
         if pid == child:
@@ -217,48 +244,57 @@ def _end_like(status: int) -> "NoReturn":
 # ── Landlock ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def restrict(plan: "dict[str, Any]") -> None:
-    """Keep this process in what it has entered, and from processes and ports outside."""
-    create, add, enforce = plan["landlock"]
-    handled = struct.pack("QQQ", plan["files"], plan["network"], plan["scopes"])[: plan["size"]]
-    rules = need("Landlock", libc.syscall(create, handled, len(handled), 0))
-    for port in plan["ports"]:
-        rule = struct.pack("QQ", CONNECT, port)
-        need(f"port {port}", libc.syscall(add, rules, TCP_RULE, rule, 0))
-    need("no new privileges", libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0))
-    need("Landlock", libc.syscall(enforce, rules, 0))
-    os.close(rules)
-    for text in plan["filters"]:
-        code = ctypes.create_string_buffer(bytes.fromhex(text))
-        given = struct.pack("HxxxxxxP", len(text) // 16, ctypes.addressof(code))
-        need("seccomp", libc.syscall(plan["seccomp"], SET_FILTER, 0, given))
+def restrict(plan: IsolationPlan) -> None:
+    """Keep this process from processes and ports outside."""
+    prctl, seccomp, create, add, enforce = plan.numbers["calls"][3:]
+    size, *handled = plan.numbers["landlock"]
+    plan.need("no new privileges", libc.syscall(prctl, NO_NEW_PRIVILEGES, 1, 0, 0, 0))
+    if size:
+        given = struct.pack("QQQ", *handled)[:size]
+        rules = plan.need("Landlock", libc.syscall(create, given, size, 0))
+        for port in plan.ports:
+            rule = struct.pack("QQ", CONNECT, port)
+            plan.need(f"port {port}", libc.syscall(add, rules, TCP_RULE, rule, 0))
+        plan.need("Landlock", libc.syscall(enforce, rules, 0))
+        os.close(rules)
+    for each in plan.filters:
+        code = ctypes.create_string_buffer(each)
+        given = struct.pack("HxxxxxxP", len(each) // 8, ctypes.addressof(code))
+        plan.need("seccomp", libc.syscall(seccomp, SET_FILTER, 0, given))
 
 
 def main(arguments: "list[str]") -> "NoReturn":
     """Isolate this process and become the command."""
+    report = int(arguments[1])
+    os.set_inheritable(report, False)
     with os.fdopen(int(arguments[0]), encoding="ascii") as file:
-        plan = json.load(file)
-    command, cwd = arguments[2:], os.getcwd()  # noqa: PTH109
-    enter(NEW_PIDS if plan["pids"] else 0)
-    for folder in plan["adopt"]:
+        first, *lines = file.read().splitlines() or [""]
+    plan = IsolationPlan(lines if first == "muster-isolate 1" else [], report)
+    if not {"calls", "pids", "landlock"} <= set(plan.numbers):
+        plan.fail("the plan cannot be read")
+    command, cwd, has_pids = arguments[3:], os.getcwd(), plan.numbers["pids"][0]  # noqa: PTH109
+    enter(plan, NEW_PIDS if has_pids else 0)
+    for folder in plan.adopt:
         adopt(folder)
-    hide(plan["steps"])
+    hide(plan)
     try:
         os.chdir(cwd)  # the old one leads to what is hidden
     except OSError as failed:
-        fail(f"{cwd}: {failed.strerror}")
-    if plan["pids"]:
-        become_outside()
+        plan.fail(f"{cwd}: {failed.strerror}")
+    if has_pids:
+        become_outside(plan)
+    enter(plan, 0)  # in it the mounts of the first namespace are locked
     restrict(plan)
-    if plan["pids"]:
-        become_first()
+    if has_pids:
+        become_first(plan)
     for ignored in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(ignored, signal.SIG_DFL)  # Python ignores them, and a command inherits that
     try:
         os.execvp(command[0], command)
     except OSError as failed:
-        fail(f"{command[0]}: {failed.strerror}", NOT_FOUND)
+        plan.fail(f"{command[0]}: {failed.strerror}", NOT_FOUND, failed.errno or 0)
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a stop in this moment is no traceback
     main(sys.argv[1:])

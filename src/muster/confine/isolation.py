@@ -2,7 +2,8 @@
 
 `home` hides the team's home apart from the program's own folders. `strict` also gives it a pid
 namespace, so that nothing it starts outlives it, and refuses connections but to allowed TCP ports,
-and Unix sockets. Hiding needs a user namespace and Landlock; the launcher is `isolate_launch.py`.
+and Unix sockets. Hiding needs user namespaces, `strict` also Landlock; the launchers are
+`isolate_launch.pl` and `isolate_launch.py`.
 
 Landlock alone cannot hide a folder: its rules only allow, for everything below a folder, so a home
 inside of a project could only be hidden by allowing everything beside it one by one, and a file
@@ -11,12 +12,12 @@ that the program makes there could not be read again.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 
 from muster.confine import filter as seccomp
 from muster.confine import kernel
+from muster.confine.launching import PERL
 
 TYPE_CHECKING = False
 
@@ -34,8 +35,12 @@ _ADOPTED = ("/etc/ssh/ssh_config.d",)
 _SPECIAL_FILES = kernel.MAKE_CHAR | kernel.MAKE_BLOCK
 _SIGNALS, _ABSTRACT_SOCKETS = 2, 1
 _CONNECT = 2
+_CALLS = {"x86_64": (272, 165, 59), "aarch64": (97, 40, 221)}
+"""The numbers of unshare, mount and execve."""
+
 _NETWORK_ABI, _SCOPES_ABI = 4, 6
 _SECONDS = 20
+_STDERR = 2
 
 
 class IsolationPolicy:
@@ -64,32 +69,71 @@ class IsolationPolicy:
 def plan_of(policy: IsolationPolicy, abi: int) -> str:
     """The plan of the launcher, for a version of Landlock."""
     machine, is_strict = os.uname().machine, policy.level == STRICT
-    scopes = (_SIGNALS | (_ABSTRACT_SOCKETS if is_strict else 0)) if abi >= _SCOPES_ABI else 0
-    filters: list[bytes] = []
-    if is_strict:
-        filters = [seccomp.tcp_and_udp(machine)]
-        filters += [] if policy.sockets else [seccomp.apart(machine)]
-    return json.dumps(
-        {
-            "pids": is_strict,
-            "adopt": _ADOPTED,
-            "steps": policy.steps,
-            "landlock": kernel.LANDLOCK_CALLS,
-            "size": 8 * (1 + (abi >= _NETWORK_ABI) + (abi >= _SCOPES_ABI)),
-            "files": _SPECIAL_FILES,
-            "network": _CONNECT if is_strict and abi >= _NETWORK_ABI else 0,
-            "scopes": scopes,
-            "ports": policy.ports if is_strict and abi >= _NETWORK_ABI else (),
-            "filters": [each.hex() for each in filters if each],
-            "seccomp": seccomp.CALLS.get(machine, (0, 0))[1],
-        }
+    calls = (*_CALLS.get(machine, (0, 0, 0)), *seccomp.CALLS.get(machine, (0, 0)))
+    return "\n".join(
+        (
+            "muster-isolate 1",
+            _line("calls", *calls, *kernel.LANDLOCK_CALLS),
+            _line("pids", int(is_strict)),
+            _line("landlock", *_landlock(policy.level, abi)),
+            *(_line("adopt", _hex(each)) for each in _ADOPTED),
+            *(_line(word, _hex(path), *_locked(word, path)) for word, path in policy.steps),
+            *(_line("port", each) for each in (policy.ports if _has_ports(policy, abi) else ())),
+            *(_line("filter", each.hex()) for each in _filters(policy, machine)),
+            "",
+        )
     )
 
 
-def launcher(plan: int) -> list[str]:
-    """The beginning of a command line that runs a command isolated by the plan in a descriptor."""
-    program = f"{__file__.rpartition('/')[0]}/isolate_launch.py"
-    return [sys.executable, "-I", "-S", program, str(plan), "--"]
+def _landlock(level: str, abi: int) -> tuple[int, int, int, int]:
+    """The size of Landlock's attributes, and the rights on files, ports and scopes in them.
+
+    A size of 0 leaves Landlock out: without rights or scopes there is nothing that it would refuse.
+    With rights on files it would refuse to mount, which sandboxes inside of this one need.
+    """
+    is_strict = level == STRICT
+    scopes = (_SIGNALS | (_ABSTRACT_SOCKETS if is_strict else 0)) if abi >= _SCOPES_ABI else 0
+    network = _CONNECT if is_strict and abi >= _NETWORK_ABI else 0
+    files = _SPECIAL_FILES if is_strict else 0
+    size = 8 * (1 + (abi >= _NETWORK_ABI) + (abi >= _SCOPES_ABI))
+    return (size if files or network or scopes else 0), files, network, scopes
+
+
+def _has_ports(policy: IsolationPolicy, abi: int) -> bool:
+    return policy.level == STRICT and abi >= _NETWORK_ABI
+
+
+def _filters(policy: IsolationPolicy, machine: str) -> list[bytes]:
+    if policy.level != STRICT:
+        return []
+    apart = b"" if policy.sockets else seccomp.apart(machine)
+    return [each for each in (seccomp.tcp_and_udp(machine), apart) if each]
+
+
+def _locked(word: str, path: str) -> tuple[int, ...]:
+    """The flags of a mount that a user namespace may not take away when it makes it read-only."""
+    if word != READ:
+        return ()
+    return (os.statvfs(path).f_flag & (os.ST_NOSUID | os.ST_NODEV | os.ST_NOEXEC),)
+
+
+def _line(word: str, *values: int | str) -> str:
+    return " ".join((word, *map(str, values)))
+
+
+def _hex(path: str) -> str:
+    return os.fsencode(path).hex()
+
+
+def launcher(plan: int, report: int) -> list[str]:
+    """The beginning of a command line that runs a command isolated by the plan in a descriptor.
+
+    A failure is reported in the other descriptor: Perl, which starts fast, or else this Python.
+    """
+    program = f"{__file__.rpartition('/')[0]}/isolate_launch"
+    if os.access(PERL, os.X_OK):
+        return [PERL, f"{program}.pl", str(plan), str(report), "--"]
+    return [sys.executable, "-I", "-S", f"{program}.py", str(plan), str(report), "--"]
 
 
 def plan_file(policy: IsolationPolicy, abi: int) -> int:
@@ -106,7 +150,9 @@ def plan_file(policy: IsolationPolicy, abi: int) -> int:
 def trouble(level: str) -> str:
     """The reason why this machine cannot isolate programs; empty if it can. It is tried."""
     abi, why = kernel.landlock_abi()
-    if not abi:
+    if os.uname().machine not in _CALLS:
+        return f"{os.uname().machine} is not supported"
+    if level == STRICT and not abi:
         return why
     import subprocess
     import tempfile
@@ -114,7 +160,7 @@ def trouble(level: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         plan = plan_file(IsolationPolicy(level, [(HIDE, folder)]), abi)
         try:
-            line = [*launcher(plan), "true"]
+            line = [*launcher(plan, _STDERR), "true"]
             tried = subprocess.run(
                 line, pass_fds=[plan], capture_output=True, timeout=_SECONDS, check=False
             )
@@ -123,7 +169,7 @@ def trouble(level: str) -> str:
         finally:
             os.close(plan)
     said = tried.stderr.decode("utf-8", "replace").strip()
-    return "" if tried.returncode == 0 else said.removeprefix("muster isolate: ") or "it failed"
+    return "" if tried.returncode == 0 else said.partition(" ")[2] or "it failed"
 
 
 def lacks(level: str, abi: int) -> Sequence[str]:

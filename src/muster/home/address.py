@@ -6,7 +6,7 @@ aside before any agent starts: on a full disk nothing is started that no command
 """
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -14,9 +14,12 @@ from typing import Final
 import msgspec
 
 from muster.home.faults import file_fault
+from muster.home.folder import HOME_VARIABLE
+from muster.home.lock import LOCK_FILE
 from muster.regular_files import read_regular
 
 FILE: Final = "server.json"
+URL_VARIABLE: Final = "MUSTER_URL"
 
 
 class Address(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,6 +63,23 @@ def withdraw(home: Path) -> None:
 def find(home: Path) -> Address | None:
     """The published address, if there is one and it can be read."""
     return _read(home / FILE)
+
+
+def of_session(home: Path, environ: Mapping[str, str]) -> Address | None:
+    """The address that muster gave a program which does not see this home; None for any other one.
+
+    An isolated program sees neither the published address nor the lock. One that sees the lock
+    relies on it: the server of its environment may have ended long ago.
+    """
+    url, own = environ.get(URL_VARIABLE), environ.get(HOME_VARIABLE)
+    if not url or not own or Path(own).resolve() != home.resolve() or not is_hidden(home):
+        return None
+    return Address(url=url, pid=0)
+
+
+def is_hidden(home: Path) -> bool:
+    """Whether this program does not see what lies in a home, as where there is none."""
+    return not (home / LOCK_FILE).exists()
 
 
 def _aside(home: Path) -> Path:

@@ -10,6 +10,8 @@ from pathlib import Path
 from shutil import which
 from typing import Final
 
+from msgspec.structs import replace
+
 from muster.engine.ports import Launch, Leftover, SessionListener
 from muster.errors import CannotStart
 from muster.machines.vocabulary import RunMode
@@ -86,7 +88,8 @@ class CommandRuntime:
         try:
             variables = await env_file_variables(self._settings, self._base)
             await asyncio.to_thread(isolation_trouble, level_of(self._settings))
-            return self._start(argv, launch, listener, variables)
+            launch = replace(launch, guarded=(*self._guarded, *launch.guarded))
+            return await self._start(argv, launch, listener, variables).launched()
         except EnvFileError as wrong:
             raise self._cannot(launch, str(wrong), wrong.remedy) from wrong
         except (OSError, ValueError) as error:
@@ -119,7 +122,7 @@ class CommandRuntime:
         env, cwd = self._environment(launch, variables), self._cwd(launch)
         argv = [env[PROMPT_VARIABLE] if each == PROMPT_FILE_ARGUMENT else each for each in argv]
         limits, level = limits_of(settings), settings.confine or "none"
-        paths = writable_paths(settings, launch, self._base, self._guarded)
+        paths = writable_paths(settings, launch, self._base)
         own = self._own_cgroups
         with (
             confined(argv, level, paths, env, cwd) as shut_in,

@@ -10,7 +10,7 @@ import fnmatch
 import os
 import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -19,18 +19,21 @@ from urllib.parse import urlsplit
 from muster.confine import isolation, kernel
 from muster.confine.isolation import HIDE, READ, SHOW, STRICT, IsolationPolicy
 from muster.engine.ports import Launch
+from muster.home import operator_token
+from muster.home.lock import LOCK_FILE, LOG_FILE
 from muster.machines.attachments import FILES_FOLDER
 from muster.machines.ids import LEAD_SEAT
 from muster.runtimes.process.confined import ConfinedCommand
 from muster.settings.agents import AgentSettings
-from muster.settings.model import INBOX_FOLDER
+from muster.settings.model import INBOX_FOLDER, SETTINGS_FILE
 from muster.settings.process import Isolate
 from muster.settings.programs import OUR_VARIABLES
 
-USUAL: Final[Isolate] = "none"
+USUAL: Final[Isolate] = "home"
 """The isolation of an agent whose settings name none."""
 
 HOOKS_PORT: Final = "hooks.port"
+_HOME_FILES: Final = (LOCK_FILE, LOG_FILE, SETTINGS_FILE, operator_token.FILE)
 _WEB_PORTS: Final = {"http": 80, "https": 443}
 
 MODEL_SECRETS: Final = (
@@ -127,18 +130,18 @@ def isolated(
     settings: AgentSettings,
     launch: Launch,
     cwd: Path,
-    shown: Sequence[Path] = (),
 ) -> Generator[ConfinedCommand]:
-    """A command line that starts a program isolated. Its descriptor is closed after the body.
+    """A command line that starts a program isolated. Its descriptors are closed after the body.
 
-    `shown` are further paths that the program needs. Raises `ValueError` if it asks for `strict`
-    and the machine cannot.
+    Raises `ValueError` if it asks for `strict` and the machine cannot.
     """
-    level, hidden = level_of(settings), _homes(launch.environment)
+    level, hidden = level_of(settings), _homes(launch)
     if level == "none" or not (hidden or level == STRICT):
         yield command
         return
     why = isolation_trouble(level)
+    if not why and cwd.resolve() in hidden:
+        why = "it works in the team's home itself; set cwd to another folder"
     if why:
         if level == STRICT:
             raise ValueError(f'the machine cannot isolate it as isolate = "strict" says: {why}')
@@ -146,19 +149,22 @@ def isolated(
         return
     policy = IsolationPolicy(
         level,
-        list(_steps(hidden, launch, cwd, shown)),
+        list(_steps(hidden, launch, cwd, command.argv)),
         ports=sorted({*settings.ports, *_own_ports(launch.environment)}),
         sockets=settings.sockets,
     )
-    plan = isolation.plan_file(policy, _abi())
-    try:
+    with ExitStack() as opened:
+        plan = isolation.plan_file(policy, _abi())
+        opened.callback(os.close, plan)
+        report, write_end = os.pipe()
+        opened.callback(os.close, report)
+        opened.callback(os.close, write_end)
         yield command._replace(
-            argv=[*isolation.launcher(plan), *command.argv],
-            files=(*command.files, plan),
+            argv=[*isolation.launcher(plan, write_end), *command.argv],
+            files=(*command.files, plan, write_end),
             sentence=_joined(command.sentence, sentence(level)),
+            report=report,
         )
-    finally:
-        os.close(plan)
 
 
 def sentence(level: Isolate) -> str:
@@ -177,15 +183,16 @@ def _joined(*parts: str) -> str:
 
 
 def _steps(
-    hidden: Sequence[Path], launch: Launch, cwd: Path, shown: Sequence[Path]
+    hidden: Sequence[Path], launch: Launch, cwd: Path, argv: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
     """Hide the homes, and show in them what is the session's own, outer folders first."""
     for home in hidden:
         yield HIDE, str(home)
-    own = [launch.folder, launch.worktree, cwd, *launch.outputs, *shown]
+    own = [launch.folder, launch.worktree, cwd, *launch.outputs]
     if launch.folder is not None:
         launch.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     paths = {(SHOW, each.resolve()) for each in own if each is not None}
+    paths |= {(READ, each.resolve()) for each in _named(argv, cwd)}
     for home in hidden:
         paths |= {(READ, home / FILES_FOLDER), (READ, home / HOOKS_PORT)}
         if launch.agent.seat == LEAD_SEAT:  # the agents inside its session have inbox files
@@ -196,11 +203,26 @@ def _steps(
             yield way, str(path)
 
 
-def _homes(environment: Mapping[str, str]) -> list[Path]:
-    """The home to hide. Without a server there is no operator's token, and agents use the log."""
-    home = Path(environment.get("MUSTER_HOME", "")).resolve()
-    is_served = "MUSTER_URL" in environment and "MUSTER_HOME" in environment
-    return [home] if is_served and home.is_dir() else []
+def _named(argv: Sequence[str], cwd: Path) -> Iterator[Path]:
+    """The files that a command line names: a program in the home is one that settings ask for."""
+    for each in argv:
+        path = cwd / each
+        if "/" in each and os.path.isfile(path):  # noqa: PTH113 - false for what is no path at all
+            yield path
+
+
+def _homes(launch: Launch) -> list[Path]:
+    """The homes to hide, outer ones first: the one of the session's log, and the one with the
+    settings. Without a server there is no token that an agent could act with."""
+    own = launch.environment.get("MUSTER_HOME")
+    if own is None or "MUSTER_URL" not in launch.environment:
+        return []
+    found = {each.resolve() for each in (Path(own), *launch.guarded) if _is_home(each)}
+    return sorted(found)
+
+
+def _is_home(path: Path) -> bool:
+    return any((path / name).exists() for name in _HOME_FILES)
 
 
 def _own_ports(environment: Mapping[str, str]) -> Iterator[int]:

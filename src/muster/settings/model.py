@@ -152,7 +152,7 @@ class DelegationSettings(msgspec.Struct, frozen=True, kw_only=True):
             '"strict" also other processes and TCP ports; or "none"; for agents that do not say it '
             "themselves."
         ),
-    ] = "none"
+    ] = "home"
     workspace: Annotated[
         WorkspaceKind,
         Rule(

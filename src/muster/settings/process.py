@@ -28,7 +28,7 @@ class ProcessSettings(PolicySettings, frozen=True, kw_only=True):
         Rule(
             'What it may not see, enforced by the kernel: "home" hides the team\'s home but its '
             'own folders, "strict" also other processes and all TCP ports but those in `ports`; or '
-            '"none". Left out, "none".'
+            '"none". Left out, "home".'
         ),
     ] = None
     ports: Annotated[

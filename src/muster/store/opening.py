@@ -9,7 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from muster.errors import MissingExtra, TeamTaken
+from muster.errors import HomeHidden, MissingExtra, TeamTaken
+from muster.home.address import of_session
 from muster.home.database import TeamDatabase, database_of
 from muster.home.lock import LOG_FILE, lock_home
 from muster.store.base import EventStore, ReadableLog
@@ -24,10 +25,12 @@ if TYPE_CHECKING:
 def open_reader(home: Path) -> ReadableLog:
     """Open the log of a home for reading; never creates one. Raises `NoTeam` where there is none.
 
-    It needs no server, and no event loop.
+    It needs no server, and no event loop. Raises `HomeHidden` in an isolated program.
     """
     kept = database_of(home, os.environ)
     if kept is None:
+        if of_session(home, os.environ) is not None:
+            raise HomeHidden(home=str(home))
         return LogReader.open(home / LOG_FILE)
     database = database_at(kept)
     from muster.store.postgres.blocking import BlockingReader

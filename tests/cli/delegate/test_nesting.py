@@ -6,6 +6,7 @@ from muster.limits import NESTED_ASKS_MAX
 from tests.cli.delegate.test_delegation import Desk, Json
 from tests.delegation.stage import PYTHON
 from tests.homes import MUSTER_SCRIPT
+from tests.live import a_scene, live
 
 RECURSIVE = f"""
 import os, subprocess
@@ -50,3 +51,14 @@ def test_an_agent_cannot_teach_the_router(tmp_path: Path) -> None:
     view: Json = desk.asked(PYTHON)
     assert "'python-engineer' may not teach the router" in view["answer"]
     assert "No choices are remembered" in desk.good("choices", "list")
+
+
+def test_an_isolated_agent_of_a_team_asks_as_itself(tmp_path: Path) -> None:
+    """It sees neither the home nor a token but its own: the server says which session is open."""
+    desk = Desk(tmp_path, RECURSIVE)
+    with live(desk.home, HOME=str(desk.base / "nobody")) as server, a_scene(server) as muster:
+        muster.post("/api/delegation", {})
+        view = muster.post("/api/conversations", {"text": PYTHON, "to": "python-engineer"})
+        assert f"this one is at depth {NESTED_ASKS_MAX + 1}" in view["answer"]
+        asked = muster.get("/api/conversations")["conversations"]
+        assert len(asked) == 1 + NESTED_ASKS_MAX

@@ -261,7 +261,7 @@ def test_a_muster_that_ignores_the_end_of_its_terminal_goes_on(tmp_path: Path) -
 
 def test_programs_can_be_stopped_by_signals_that_muster_itself_ignores(tmp_path: Path) -> None:
     """A shell starts background jobs so that they ignore SIGINT and SIGQUIT."""
-    seen = tmp_path / "seen"
+    seen = tmp_path / "agents" / "worker" / "seen"
     look = json.dumps(["sh", "-c", f"grep SigIgn /proc/self/status > {seen}"])
     (tmp_path / "muster.toml").write_text(f"[agents.worker]\ncommand = {look}\n")
     deaf = ["sh", "-c", "trap '' HUP INT QUIT USR1; exec \"$@\"", "sh"]

@@ -8,12 +8,14 @@ from muster.cli.acting import server
 from muster.cli.delegate import sessions
 from muster.cli.delegate.served import client_of, is_served
 from muster.cli.options import is_home_named
+from muster.client import delegation
 from muster.client.sync import Client
 from muster.delegation import session_folder
 from muster.delegation.assignments import BY_PERSON, DEPTH_VARIABLE, Nesting
 from muster.delegation.earlier import earlier_homes
 from muster.delegation.team_session import team_session
 from muster.errors import NoDelegation, SessionGone
+from muster.home.address import is_hidden
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings
 
 DEPTH_DIGITS_MAX: Final = 6
@@ -39,12 +41,14 @@ class Place(NamedTuple):
 def place_of(path: Path | None, home: Path) -> Place:
     """The place of the given session, or of the last one in this folder, or of the team."""
     root = path.absolute() if path is not None else sessions.last()
-    if root is not None and session_folder.has_session(root):
+    if root is not None:
         own = root / session_folder.HOME_FOLDER
-        return Place(root, own if is_served(own) else None)
+        served = is_served(own)
+        if session_folder.has_session(root) or (served and is_hidden(own)):
+            return Place(root, own if served else None)
     home = home if path is None else home_around(path, home)
-    of_team = team_session(home)
     served = is_served(home)
+    of_team = _open_session(home) if served and is_hidden(home) else team_session(home)
     if served and path is None:
         return Place(of_team or home, home)
     if of_team is None or (root is not None and root.resolve() != of_team.resolve()):
@@ -52,6 +56,13 @@ def place_of(path: Path | None, home: Path) -> Place:
             raise SessionGone(path=root)
         raise NoDelegation()
     return Place(of_team, home) if served else Place(of_team, team_home=home)
+
+
+def _open_session(home: Path) -> Path | None:
+    """The folder of the open session of a team whose home this program does not see."""
+    with server(home) as client:
+        found = client.ask(delegation.delegation())
+    return Path(found.path) if found.open else None
 
 
 def homes_of(path: Path | None, home: Path) -> list[Path]:

@@ -81,6 +81,7 @@ async def start(
             writable = with_own_folder(writable, variables, launch.folder)
             variables["CLAUDE_CODE_TMPDIR"] = str(writable.scratch or "")
         session = _begin(settings, argv, variables, cwd, launch, listener, memory, agents, writable)
+        await session.launched()
     except EnvFileError as wrong:
         raise CannotStart(
             program=str(program), cwd=str(cwd), why=str(wrong), remedy=wrong.remedy
@@ -91,10 +92,10 @@ async def start(
     try:
         await session.connect(launch.prompt, launch.images, idle=launch.idle)
     except NotUp as error:
-        await _undo(session)
+        await session.undo()
         raise _cannot(program, cwd, str(error)) from error
     except BaseException:  # whoever wanted it does not want it any more
-        await asyncio.shield(_undo(session))
+        await asyncio.shield(session.undo())
         raise
     return session
 
@@ -213,9 +214,3 @@ def _cannot(program: Path, cwd: Path, why: str) -> CannotStart:
     else:
         remedy = "Correct that in the agent's table in muster.toml."
     return CannotStart(program=str(program), cwd=str(cwd), why=why, remedy=remedy)
-
-
-async def _undo(session: ClaudeSession) -> None:
-    """End a session that nobody has got."""
-    await session.kill()
-    await session.wait()

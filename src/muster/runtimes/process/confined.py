@@ -65,9 +65,7 @@ def working_directory(settings: AgentSettings, base: Path, launch: Launch) -> Pa
     return own or launch.cwd or base
 
 
-def writable_paths(
-    settings: AgentSettings, launch: Launch, base: Path, guarded: tuple[Path, ...] = ()
-) -> WritablePaths:
+def writable_paths(settings: AgentSettings, launch: Launch, base: Path) -> WritablePaths:
     """The paths of a session, by its agent's settings."""
     own = None if launch.folder is None or launch.outputs else launch.folder / OUTPUTS
     worktree = () if launch.worktree is None else (launch.worktree,)
@@ -75,7 +73,7 @@ def writable_paths(
         outputs=(*launch.outputs, *worktree),
         workspace=own,
         work=launch.worktree or base / (settings.cwd or ""),
-        guarded=(*guarded, *launch.guarded),
+        guarded=launch.guarded,
         scratch=None if launch.folder is None else launch.folder / SCRATCH,
         sockets=settings.sockets,
     )
@@ -91,6 +89,9 @@ class ConfinedCommand(NamedTuple):
 
     files: tuple[int, ...] = ()
     """Descriptors that the command inherits."""
+
+    report: int | None = None
+    """The read end of a pipe in which its launcher says why it could not start the program."""
 
 
 NOT_CONFINED: Final = ConfinedCommand(())

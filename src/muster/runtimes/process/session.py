@@ -5,8 +5,10 @@ gone and all its output is reported. Cancelling a caller of `wait` or `stop` can
 """
 
 import asyncio
+import os
 import signal
 from abc import ABC, abstractmethod
+from typing import Self
 
 from msgspec.structs import replace
 
@@ -37,6 +39,7 @@ class ProcessSession(FixedProgram, ABC):
         self.interruptible = False
         self._stdin = program.stdin
         self._outputs = program.outputs
+        self._launch_report = program.report
         self._steps = steps
         self._limits = limits
         self._asked = ""
@@ -50,6 +53,32 @@ class ProcessSession(FixedProgram, ABC):
     def limits(self) -> tuple[str, ...]:
         """How each limit of the session holds, in words."""
         return () if self._limits is None else self._limits.held
+
+    async def launched(self) -> Self:
+        """Return when a launcher has become the program, at once where there is none.
+
+        Raises `OSError` as starting the program itself would have, and leaves nothing behind.
+        """
+        if self._launch_report is None:
+            return self
+        try:
+            await self._launch_report.readable(None)
+            why = (self._launch_report.read() or b"").decode("utf-8", "replace").strip()
+            if why:
+                await self.wait()
+        except BaseException:  # the session is not wanted any more
+            await asyncio.shield(self.undo())
+            raise
+        if why:
+            code, _, message = why.partition(" ")
+            number = int(code)
+            raise OSError(number, os.strerror(number) if number else message)
+        return self
+
+    async def undo(self) -> None:
+        """End a session that nobody has got."""
+        await self.kill()
+        await self.wait()
 
     async def wait(self) -> Exit:
         """Return when the program has exited, its output is reported and its group is gone."""
@@ -109,7 +138,7 @@ class ProcessSession(FixedProgram, ABC):
             try:
                 await self._release()
             finally:
-                for pipe in self._outputs:
+                for pipe in (*self._outputs, *filter(None, (self._launch_report,))):
                     pipe.close()
                 if self._stdin is not None:
                     self._stdin.abandon()

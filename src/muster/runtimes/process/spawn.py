@@ -29,6 +29,9 @@ class SpawnedProgram(NamedTuple):
 
     is_confined: bool = False
 
+    report: PipeReader | None = None
+    """The report of its launcher; it ends when the program itself runs."""
+
 
 @contextmanager
 def spawned(
@@ -72,6 +75,9 @@ def spawned(
         ORPHANS.register(process.pid, env.get(processes.SESSION_VARIABLE, ""))
         ours.callback(_kill, process)
         theirs.close()  # the program has copies; with ours open, its pipes would never end
+        report = None if confined.report is None else PipeReader(os.dup(confined.report))
+        if report is not None:
+            ours.callback(report.close)
         outputs = tuple(pipe.reader for pipe in (out, err) if pipe is not None)
         yield SpawnedProgram(
             process,
@@ -79,6 +85,7 @@ def spawned(
             outputs,
             confinement=confined.sentence,
             is_confined=confined.is_confined,
+            report=report,
         )
         ours.pop_all()
 

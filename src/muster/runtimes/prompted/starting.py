@@ -69,6 +69,7 @@ async def started(
         )
         await asyncio.to_thread(isolation_trouble, level_of(settings))
         session = _begin(settings, base, launch, listener, program, variables, cwd, take_over)
+        await session.launched()
     except EnvFileError as wrong:
         raise _cannot(program, cwd, str(wrong), wrong.remedy) from wrong
     except (OSError, ValueError) as error:
@@ -77,10 +78,10 @@ async def started(
     try:
         await session.connect(launch.prompt, idle=launch.idle)
     except NotUp as error:
-        await _undo(session)
+        await session.undo()
         raise _cannot(program, cwd, str(error)) from error
     except BaseException:  # whoever wanted it does not want it any more
-        await asyncio.shield(_undo(session))
+        await asyncio.shield(session.undo())
         raise
     return session
 
@@ -179,9 +180,3 @@ def _cannot(program: AgentProgram, cwd: Path, why: str, remedy: str = "") -> Can
     return CannotStart(
         program=program.argv[0], cwd=str(cwd), why=why, remedy=remedy or program.remedy
     )
-
-
-async def _undo(session: PromptedSession) -> None:
-    """End a session that nobody has got."""
-    await session.kill()
-    await session.wait()
