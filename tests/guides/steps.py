@@ -138,6 +138,9 @@ GUIDES: Mapping[str, Guide] = {
     "docs/guides/access.md": Guide(
         {
             "muster user add Ada": Shell(prints={"muster user list": "member"}),
+            "muster user add Bo": Shell(
+                first=("muster agent register Lyra", "muster channel create design"),
+            ),
             "[server]": Configure(),
             "server {": Leave("tests/web/test_behind_proxies.py runs nginx with it"),
             "example.org {": Leave("tests/web/test_behind_proxies.py runs Caddy with it"),

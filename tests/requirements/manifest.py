@@ -1567,10 +1567,17 @@ WHO_MAY = (
                 "test_a_rotated_token_keeps_everything_but_its_secret",
                 "test_a_token_expires_by_a_deadline_that_revokes_it",
             ],
+            "machines/access/test_scopes.py": [
+                "test_a_scope_permits_acts_on_what_it_names_and_on_nothing_else",
+                "test_a_token_grants_what_its_scope_and_its_users_both_permit",
+            ],
             "web/test_two_people.py": [
+                "test_a_member_with_a_scope_is_offered_what_works",
                 "test_a_member_stops_an_agent_under_their_own_name_and_a_viewer_sees_it",
             ],
             "http/routes/test_users.py": [
+                "test_a_member_with_a_scope_acts_on_nothing_outside_of_it",
+                "test_a_user_whose_scope_names_a_private_channel_reads_it",
                 "test_the_routes_for_members_are_those_that_are_listed",
                 "test_every_route_is_for_the_roles_that_it_names",
                 "test_everybody_acts_under_their_own_name",

@@ -158,6 +158,7 @@ from muster.machines.vocabulary import (
     Remark,
     Role,
     RunMode,
+    Scope,
     StatePermissions,
     StatusEntry,
     Taken,
@@ -440,7 +441,7 @@ EXAMPLES: tuple[Fact, ...] = (
     TokenIssued(token_id="lyra", role=Role.AGENT, digest="ab" * 32, seat=SEAT, note="laptop"),
     TokenRotated(token_id="lyra", digest="cd" * 32),
     TokenRevoked(token_id="lyra", seat=SEAT),
-    UserSet(name="Zoe", role=Role.MEMBER),
+    UserSet(name="Zoe", role=Role.MEMBER, scope=Scope(agents=(SEAT,), channels=(DESIGN,))),
     UserRemoved(name="Zoe"),
     DelegationStarted(
         mode=DelegationMode.INTERACTIVE,

@@ -18,12 +18,40 @@ def muster(tmp_path_factory: pytest.TempPathFactory) -> Generator[Inside]:
         yield team
 
 
-def as_user(team: Inside, name: str, role: str) -> Server:
+def as_user(
+    team: Inside, name: str, role: str, scope: dict[str, list[str]] | None = None
+) -> Server:
     """The server, with the token of a new user."""
     with asker(team.server, team.server.token) as operator:
-        operator.asked("PUT", f"/api/users/{name}", 200, json={"role": role})
+        body = {"role": role, "scope": scope}
+        operator.asked("PUT", f"/api/users/{name}", 200, json=body)
         secret = operator.post("/api/tokens", {"role": role, "user": name}, 201)["secret"]
     return Server(team.server.process, team.server.url, secret)
+
+
+def test_a_member_with_a_scope_is_offered_what_works(person: Watched, muster: Inside) -> None:
+    muster.opens("open", "Bo")
+    muster.opens("closed", "Bo")
+    scope = {"agents": ["Bo"], "channels": ["open"]}
+    page = person.signed_in(as_user(muster, "Lena", "member", scope=scope), "#/agent/Bo")
+    notice = page.locator(".notice.reader")
+    expect(notice).to_contain_text("you act on Bo, #open, and read the rest")
+    expect(page.locator("run-controls button").first).to_be_visible()
+    expect(page.get_by_role("button", name="Settings")).to_be_hidden()
+    page.get_by_role("textbox", name="Message").fill("Hello Bo")
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.locator("chat-thread")).to_contain_text("Hello Bo")
+    at = page.url.partition("#")[0]
+    page.goto(f"{at}#/agent/Ada")
+    expect(page.locator("agent-view h1")).to_have_text("Ada")
+    expect(page.locator("run-controls")).to_be_hidden()
+    expect(page.locator("chat-thread textarea")).to_be_hidden()
+    page.goto(f"{at}#/channel/closed")
+    expect(page.locator("h1")).to_have_text("#closed")
+    expect(page.locator("channel-post")).to_be_hidden()
+    page.goto(f"{at}#/channel/open")
+    expect(page.locator("channel-post")).to_be_visible()
+    expect(page.get_by_role("button", name="Archive")).to_be_hidden()
 
 
 def test_a_member_stops_an_agent_under_their_own_name_and_a_viewer_sees_it(

@@ -26,6 +26,7 @@ from muster.views.answers.agents import (
     PresenceView,
     RegisteredAgent,
     RunView,
+    ScopeView,
     Settled,
     TokenList,
 )
@@ -303,9 +304,10 @@ def issue_token(
     *,
     user: str | None = None,
     days: float | None = None,
+    scope: ScopeView | None = None,
 ) -> ApiRequest[NewToken]:
     """Issue a token; its secret is in the answer, this once."""
-    body = given(role=role, agent=agent, note=note, user=user, days=days)
+    body = given(role=role, agent=agent, note=note, user=user, days=days, scope=scope)
     return ApiRequest(method="POST", path=api_path("tokens"), answer=NewToken, body=body)
 
 

@@ -3,10 +3,10 @@
 Apart from `requests.py`, because programs that are agents never send them.
 """
 
-from muster.client.requests import ApiRequest, api_path, new_key
+from muster.client.requests import ApiRequest, api_path, given, new_key
 from muster.machines.vocabulary import Role
 from muster.views.answers import Recorded
-from muster.views.answers.agents import NewToken
+from muster.views.answers.agents import NewToken, ScopeView
 from muster.views.answers.users import UserList
 
 
@@ -15,10 +15,11 @@ def users() -> ApiRequest[UserList]:
     return ApiRequest(method="GET", path=api_path("users"), answer=UserList)
 
 
-def set_user(name: str, role: Role) -> ApiRequest[Recorded]:
-    """Add a user, or change the role of one."""
+def set_user(name: str, role: Role, scope: ScopeView | None = None) -> ApiRequest[Recorded]:
+    """Add a user, or change the role and the scope of one; by default it is the whole team."""
     path = api_path("users", name)
-    return ApiRequest(method="PUT", path=path, answer=Recorded, body={"role": role}, key=new_key())
+    body = given(role=role, scope=scope)
+    return ApiRequest(method="PUT", path=path, answer=Recorded, body=body, key=new_key())
 
 
 def remove_user(name: str) -> ApiRequest[Recorded]:

@@ -203,7 +203,7 @@ class Api:
             request=request,
             body=body,
             present=present,
-            is_authorized=lambda: self._access.is_still(request, self._muster.team, caller.role),
+            is_authorized=lambda: self._access.is_still(request, self._muster.team, caller),
             long_polls=self._long_polls,
             ask=partial(self._ask_for, request),
             mcp=self._mcp,

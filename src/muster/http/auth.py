@@ -121,10 +121,11 @@ class AccessControl:
         named = token.user or (team.agents[token.seat].id if token.seat is not None else token.role)
         return f"{named}, token {token.id}"
 
-    def is_still(self, request: Request, team: Team, role: Role) -> bool:
-        """Whether the token or the browser session of a request is valid, and grants this role."""
+    def is_still(self, request: Request, team: Team, caller: ApiCaller) -> bool:
+        """Whether the token or the browser session of a request is valid, and grants the same."""
         token = token_for(request, team, self.browsers, self._session_tokens)
-        return token is not None and token.role is role
+        granted = None if token is None else (token.role, token.scope)
+        return granted == (caller.role, caller.scope)
 
     def _check_host(self, request: Request) -> None:
         name = request.headers.get("host", "")
@@ -157,7 +158,7 @@ def caller_of(token: Token, team: Team) -> ApiCaller:
     """The caller that a token stands for."""
     if token.seat is None:
         actor = person(token.user or team.human)
-        return ApiCaller(token.role, actor, token=token.id, user=token.user)
+        return ApiCaller(token.role, actor, token=token.id, user=token.user, scope=token.scope)
     return ApiCaller(token.role, agent_actor(team.agent(token.seat).id), token.seat, token=token.id)
 
 

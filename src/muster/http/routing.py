@@ -37,16 +37,17 @@ from muster.http.mcp.desk import McpDesk
 from muster.http.signing_in.browser_sessions import BrowserSessions
 from muster.http.stream import EventStream, Streams
 from muster.http.waiting import LongPolls
+from muster.machines.access.scopes import check_scope, outside_scope
 from muster.machines.commands import Command
 from muster.machines.identity.crew import retired_as
 from muster.machines.ids import SeatId, name_key
 from muster.machines.keys import is_same_request, with_digest
 from muster.machines.state import Agent, Team
-from muster.machines.vocabulary import Role
+from muster.machines.vocabulary import Role, Scope
 from muster.mcp.calls import Asking
 from muster.store.codec import decode
 from muster.team import Muster
-from muster.views.access import Access, access_of
+from muster.views.access import Access, access_of, view_scope
 from muster.views.answers.agents import CallerView
 
 EVERYBODY: Final = frozenset(Role)
@@ -80,6 +81,9 @@ class ApiCaller(msgspec.Struct, frozen=True):
 
     user: str = ""
     """The user's name; empty for the human of the team, or an agent."""
+
+    scope: Scope | None = None
+    """What a member may act on; none for the whole team."""
 
 
 class ApiCall:
@@ -139,7 +143,10 @@ class ApiCall:
         team, seat = self.muster.team, self.caller.seat
         name = None if seat is None else team.agent(seat).id
         speaker = None if seat is not None else self.speaker
-        return CallerView(role=self.caller.role, agent=name, human=team.human, user=speaker)
+        scope = view_scope(team, self.caller.scope)
+        return CallerView(
+            role=self.caller.role, agent=name, human=team.human, user=speaker, scope=scope
+        )
 
     @property
     def speaker(self) -> str:
@@ -149,7 +156,8 @@ class ApiCall:
     @property
     def access(self) -> Access:
         """The caller's access to channels, as things are now."""
-        return access_of(self.muster.team, self.caller.role, self.caller.seat)
+        caller = self.caller
+        return access_of(self.muster.team, caller.role, caller.seat, caller.user)
 
     @property
     def team(self) -> Team:
@@ -185,6 +193,15 @@ class ApiCall:
             remedy = "Use a token of role operator."
             raise Forbidden(who=f"A {self.caller.role}", act=act, remedy=remedy)
 
+    def check_scope(self, command: Command) -> None:
+        """Refuse a command outside of the caller's scope. `send` does, before it sends."""
+        check_scope(self.muster.team, self.caller.scope, command, self.muster.clock.now())
+
+    def require_whole_team(self, act: str) -> None:
+        """Refuse an act that concerns the whole team to a caller with a scope."""
+        if self.caller.scope is not None:
+            raise outside_scope(f"the whole team, which is needed to {act}")
+
     def handed_to(self, name: str | None) -> SeatId | None:
         """The seat of the agent that is handed a turn. A 404 would say that the turn is gone."""
         try:
@@ -215,6 +232,7 @@ class ApiCall:
         several commands gives its key to the one that matters.
         """
         actor, key = self.caller.actor, self.key if has_key else None
+        self.check_scope(command)
         if getattr(command, "channel", None) in self.access.hidden:
             first = await self.first_try()  # by an agent that has left the channel since
             if first is not None:

@@ -45,6 +45,7 @@ from muster.machines.vocabulary import (
     Remark,
     Role,
     RunMode,
+    Scope,
     StatePermissions,
     StatusEntry,
     Taken,
@@ -970,13 +971,17 @@ class IssueToken(Command, frozen=True, kw_only=True):
     """The user who acts with it, whose role is the most that it grants."""
 
     expires_at: datetime | None = None
+    scope: Scope | None = None
+    """What a member may act on with it; by default the whole team."""
 
 
 class SetUser(Command, frozen=True, kw_only=True):
-    """Add a person with a role, or change the role of one."""
+    """Add a person with a role and a scope, or change those of one."""
 
     name: str
     role: Role
+    scope: Scope | None = None
+    """What a member may act on; by default the whole team."""
 
 
 class RemoveUser(Command, frozen=True, kw_only=True):

@@ -51,6 +51,7 @@ from muster.machines.vocabulary import (
     Remark,
     Role,
     RunMode,
+    Scope,
     SpeakerType,
     StatePermissions,
     StatusEntry,
@@ -1044,6 +1045,8 @@ class TokenIssued(Fact, frozen=True, kw_only=True):
     """The user who acts with it; empty for the human of the team, or an agent."""
 
     expires_at: datetime | None = None
+    scope: Scope | None = None
+    """What a member may act on with it; null for the whole team."""
 
 
 class TokenRotated(Fact, frozen=True, kw_only=True):
@@ -1054,10 +1057,12 @@ class TokenRotated(Fact, frozen=True, kw_only=True):
 
 
 class UserSet(Fact, frozen=True, kw_only=True):
-    """A person was added with a role, or got another one."""
+    """A person was added with a role and a scope, or got others."""
 
     name: str
     role: Role
+    scope: Scope | None = None
+    """What a member may act on; null for the whole team."""
 
 
 class UserRemoved(Fact, frozen=True, kw_only=True):

@@ -44,6 +44,7 @@ from muster.machines.vocabulary import (
     Role,
     RunMode,
     RunsFor,
+    Scope,
     Status,
     TurnConfig,
     TurnState,
@@ -820,6 +821,8 @@ class Token(Record, frozen=True, kw_only=True):
     """The user who acts with it; empty for the human of the team, or an agent."""
 
     expires_at: datetime | None = None
+    scope: Scope | None = None
+    """What a member may act on with it; none for the whole team."""
 
 
 class User(Record, frozen=True, kw_only=True):
@@ -827,6 +830,8 @@ class User(Record, frozen=True, kw_only=True):
 
     name: str
     role: Role
+    scope: Scope | None = None
+    """What a member may act on; none for the whole team. They read private channels of it."""
 
 
 MAIN = "MAIN"

@@ -7,7 +7,7 @@ from typing import Final, Literal, TypeVar
 import msgspec
 
 from muster.limits import USAGE_SUM_MAX
-from muster.machines.ids import SeatId
+from muster.machines.ids import ChannelId, SeatId
 
 
 class Machine(StrEnum):
@@ -149,6 +149,13 @@ class Phase(StrEnum):
     STARTING = "starting"  # requested; not seen running yet
     RUNNING = "running"
     STOPPING = "stopping"  # asked to stop
+
+
+class Scope(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """The agents and channels that a member may act on, and nothing else of the team."""
+
+    agents: tuple[SeatId, ...] = ()
+    channels: tuple[ChannelId, ...] = ()
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

@@ -1,11 +1,11 @@
 """Access of callers: the one place that decides who reads what, for every route and stream.
 
 A channel with the read rule `members` is private: only its members (with those that lost their
-places and may come back) and operators read it. For any other caller it does not exist: it is not
-in the team that the caller is shown, and its events are not in the log that the caller reads. The
-programs of its members have been told what was said in it, so what they print, note, ask and are
-prompted with is hidden with it. Of the end of a session such a caller sees the exit code, and not
-the last words of the program.
+places and may come back), users whose scope names it, and operators read it. For any other caller
+it does not exist: it is not in the team that the caller is shown, and its events are not in the log
+that the caller reads. The programs of its members have been told what was said in it, so what they
+print, note, ask and are prompted with is hidden with it. Of the end of a session such a caller sees
+the exit code, and not the last words of the program.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -19,10 +19,11 @@ from muster.machines.events import Fact
 from muster.machines.ids import MUSTER, ChannelId, SeatId
 from muster.machines.maps import drop, put
 from muster.machines.state import Agent, RunControl, Team
-from muster.machines.turns.privacy import insiders
-from muster.machines.vocabulary import Role
+from muster.machines.turns.privacy import channels_let_into, insiders
+from muster.machines.vocabulary import Role, Scope
 from muster.store import codec
 from muster.store.base import Stored
+from muster.views.answers.agents import ScopeView
 
 PROGRAM_TEXT: Final = frozenset(
     {
@@ -176,11 +177,12 @@ _CUT: Final[Mapping[str, Callable[[Fact], Fact]]] = {
 FULL_ACCESS: Final = Access()
 
 
-def access_of(team: Team, role: Role, seat: SeatId | None) -> Access:
+def access_of(team: Team, role: Role, seat: SeatId | None, user: str = "") -> Access:
     """The access of the bearer of a token, which changes with the members of channels."""
     if role is Role.OPERATOR or not team.private:
         return FULL_ACCESS
-    private = [team.channels[name] for name in team.private]
+    let_in = channels_let_into(team, user)
+    private = [team.channels[name] for name in team.private if name not in let_in]
     hidden = [each for each in private if seat not in each.ring and seat not in each.lost_places]
     if not hidden:
         return FULL_ACCESS
@@ -188,3 +190,11 @@ def access_of(team: Team, role: Role, seat: SeatId | None) -> Access:
         hidden=frozenset(channel.id for channel in hidden),
         insiders=insiders(team, hidden) - {seat},  # an agent may read what its own program said
     )
+
+
+def view_scope(team: Team, scope: Scope | None) -> ScopeView | None:
+    """A scope with the names of its agents; none for the whole team."""
+    if scope is None:
+        return None
+    names = tuple(team.agents[seat].id for seat in scope.agents if seat in team.agents)
+    return ScopeView(agents=names, channels=scope.channels)

@@ -15,6 +15,7 @@ import { go, link, route, start } from "./router.js";
 import { store } from "./store.js";
 import { nextTheme, startTheme } from "./theme.js";
 import { VIEWS } from "./views/views.js";
+import { visible } from "./visible.js";
 
 const tabs = VIEWS.filter((view) => view.tab);
 
@@ -75,12 +76,20 @@ function showNotice() {
   paint();
 }
 
+function rightsText(scope) {
+  if (!scope) return "speak, ask, answer, start and stop agents";
+  const { agents = [], channels = [] } = scope;
+  const named = agents.map((seat) => store.agents.get(seat)?.id ?? `seat ${seat}`);
+  const shown = [...named, ...channels.map((name) => `#${name}`)].map((name) => visible(name, 60));
+  return `act on ${shown.join(", ") || "nothing"}, and read the rest`;
+}
+
 /** What a viewer or a member may do: the page draws nothing that the server would refuse. */
 function showReader() {
   if (!store.reader && !store.member) return;
   const text = store.reader
     ? "You are signed in as a viewer: you can read everything, and change nothing."
-    : `You are signed in as ${store.user}, a member: you speak, ask, answer, start and stop agents. Settings are for operators.`;
+    : `You are signed in as ${store.user}, a member: you ${rightsText(store.scope)}. Settings are for operators.`;
   const label = store.reader ? "Signed in as a viewer" : "Signed in as a member";
   document
     .querySelector("header.bar")

@@ -116,21 +116,25 @@ const controls = () =>
         press(agent, control),
       ),
     ),
-    verb(`Message ${agent.id}`, "write to this agent", () => go("agent", agent.id, "write")),
+    ...(store.mayActOn(agent)
+      ? [verb(`Message ${agent.id}`, "write to this agent", () => go("agent", agent.id, "write"))]
+      : []),
   ]);
 
 const requests = () =>
-  approvals().flatMap((each) => {
-    const what = `${visible(each.tool, 40)} of ${store.agents.get(each.seat)?.id}`;
-    const about = visible(each.detail ?? "", TITLE_CHARS);
-    return [
-      verb(`Allow ${what}`, about, () => answerApproval(each, true)),
-      verb(`Deny ${what}`, about, () => answerApproval(each, false)),
-    ];
-  });
+  approvals()
+    .filter(({ seat }) => store.mayActOn({ seat }))
+    .flatMap((each) => {
+      const what = `${visible(each.tool, 40)} of ${store.agents.get(each.seat)?.id}`;
+      const about = visible(each.detail ?? "", TITLE_CHARS);
+      return [
+        verb(`Allow ${what}`, about, () => answerApproval(each, true)),
+        verb(`Deny ${what}`, about, () => answerApproval(each, false)),
+      ];
+    });
 
 const ofTasks = () =>
-  newest().map((talk) => {
+  (store.scope ? [] : newest()).map((talk) => {
     const title = visible(talk.text, TITLE_CHARS);
     return talk.outcome === null
       ? verb(`Cancel: ${title}`, "task", () => cancel(talk))
@@ -140,7 +144,7 @@ const ofTasks = () =>
 function ofTeam() {
   const running = fit("stop", store.shown);
   return [
-    verb("Add an agent", "team", () => showAddAgent()),
+    ...(store.operates ? [verb("Add an agent", "team", () => showAddAgent())] : []),
     ...(running.length ? [verb("Stop all agents", `${running.length} run`, () => ask("stop", running))] : []),
   ];
 }

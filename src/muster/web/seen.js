@@ -1,6 +1,6 @@
 // Messages that a person has seen: those on a page that is visible. The server keeps it for every browser.
 
-import { post } from "./api.js";
+import { idOf, post } from "./api.js";
 import { store } from "./store.js";
 
 const EVERY_MS = 4000;
@@ -9,9 +9,10 @@ let waiting = null;
 
 /** Tell the server that the messages of an agent or a channel up to `newest` were seen. */
 export function see(whose, newest, seen) {
-  if (store.reader || document.hidden || newest <= seen) return;
+  if (store.reader || !store.mayActOn(whose) || document.hidden || newest <= seen) return;
   clearTimeout(waiting);
-  waiting = setTimeout(() => tell({ ...whose, upto: newest }), Math.max(0, due - Date.now()));
+  const body = whose.channel ? { channel: whose.channel } : { agent: idOf(whose) };
+  waiting = setTimeout(() => tell({ ...body, upto: newest }), Math.max(0, due - Date.now()));
 }
 
 async function tell(body) {

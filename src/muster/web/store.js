@@ -55,6 +55,7 @@ class Store {
   needs = { needs: [], putOff: 0, changesAt: null }; // what needs a person
   member = false; // whether one is signed in as a member, who takes part but changes no settings
   user = ""; // the name that one acts under
+  scope = null; // {agents, channels} that a member may act on, if it is not the whole team
   settingsProblem = ""; // the mistake in the settings file, for operators
   settingsWaiting = []; // settings that hold after a restart of muster
   agents = new Map(); // by seat
@@ -88,6 +89,24 @@ class Store {
 
   channel(name) {
     return this.channels.get(name) ?? null;
+  }
+
+  /** Whether one is signed in as an operator, who changes everything. */
+  get operates() {
+    return !this.reader && !this.member;
+  }
+
+  /** Whether one may act on an agent, or on what happens in a channel. */
+  mayActOn = ({ seat, channel }) => {
+    if (!this.scope) return true;
+    const { agents = [], channels = [] } = this.scope;
+    return channel ? channels.includes(channel) : agents.includes(seat);
+  };
+
+  /** An agent with the controls that one may press. */
+  #offered(agent) {
+    if (this.mayActOn({ seat: agent.seat })) return agent;
+    return { ...agent, badge: { ...agent.badge, controls: [], more: [] } };
   }
 
   /** The visible agents, by seat: without expired and retired ones. */
@@ -291,11 +310,13 @@ class Store {
     this.reader = state.role === "viewer";
     this.member = state.role === "member";
     this.user = state.user;
+    this.scope = state.scope;
+    document.documentElement.toggleAttribute("data-scoped", Boolean(this.scope));
     document.documentElement.toggleAttribute("data-member", this.member);
     document.documentElement.toggleAttribute("data-reader", this.reader); // base.css hides what acts
     this.ready = true;
     if (state.whole) this.#replaceAll();
-    for (const each of state.agents) this.agents.set(each.seat, each);
+    for (const each of state.agents) this.agents.set(each.seat, this.#offered(each));
     for (const each of state.channels) this.channels.set(each.channel, each);
     this.touch("team", "agents", "channels");
     this.touch(...state.agents.map((each) => `agent:${each.seat}`));

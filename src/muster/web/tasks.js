@@ -57,7 +57,7 @@ export async function goOnFrom(talk, text) {
 export const cancel = (talk) =>
   act(cancelKey(talk), "Cancelling", () => post(path`/api/conversations/${talk.conversation}/cancel`));
 
-export const canAsk = () => Boolean(talks.session?.open) && !store.reader;
+export const canAsk = () => Boolean(talks.session?.open) && !store.reader && !store.scope;
 
 function opened(asked) {
   if (asked) go("conversation", asked.conversation);

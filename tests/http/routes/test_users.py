@@ -50,7 +50,7 @@ VIEWERS = {
 
 @pytest.fixture(scope="module")
 def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
-    with inside(tmp_path_factory.mktemp("users"), "Bo") as running:
+    with inside(tmp_path_factory.mktemp("users"), "Bo", "Cy") as running:
         yield running
 
 
@@ -104,6 +104,79 @@ def test_every_route_is_for_the_roles_that_it_names(team: Inside, boss: Asker) -
                     assert answer.status_code in (404, 409, 422), f"{role} {route.path}"
 
 
+OUTSIDE = {
+    "POST /api/agents/sleep": {"agents": ["Cy"]},
+    "POST /api/agents/wake": {"agents": ["Cy"]},
+    "POST /api/agents/{name}/interrupt": {},
+    "POST /api/agents/{name}/messages": {"message": "x"},
+    "POST /api/agents/{name}/restart": {},
+    "POST /api/agents/{name}/retry": {},
+    "POST /api/approvals/{approval}": {"allow": True},
+    "POST /api/channels/{channel}/messages": {"message": "x"},
+    "POST /api/channels/{channel}/turn/override": {"agent": "Cy", "to": "QUEUED"},
+    "POST /api/channels/{channel}/turn/resume": {"agent": "Cy"},
+    "POST /api/conversations": {"text": "x"},
+    "POST /api/conversations/{conversation}/cancel": {},
+    "POST /api/needs/{key}/more": {},
+    "POST /api/needs/{key}/reopen": {},
+    "POST /api/needs/{key}/settle": {},
+    "POST /api/seen": {"upto": 1, "agent": "Cy"},
+    "POST /api/send": {"message": "x", "targetAgent": "Cy"},
+    "PUT /api/agents/{name}/run": {"desired": "continuous"},
+}
+"""Requests about an agent and a channel, for each route that acts on the team."""
+
+OWN = {"POST /api/files", "POST /api/session/code"}
+"""Routes that act on nothing but what the caller has."""
+
+NEEDS_WORK = {"POST /api/workspaces/{workspace}/ask"}
+"""Routes about a workspace, of which this team has none: tested where there are workspaces."""
+
+
+def test_a_member_with_a_scope_acts_on_nothing_outside_of_it(team: Inside, boss: Asker) -> None:
+    assert set(OUTSIDE) | OWN | NEEDS_WORK == OPEN_TO_MEMBERS
+    team.opens("room", "Cy")
+    team.runs("Cy")
+    names = {"name": "Cy", "channel": "room", "approval": team.asks("Cy"), "key": "approval:none"}
+    boss.post("/api/channels", {"channel": "other"}, 201)
+    scope = {"agents": [], "channels": ["other"]}
+    boss.asked("PUT", "/api/users/Eve", 200, json={"role": "member", "scope": scope})
+    secret = boss.post("/api/tokens", {"role": "member", "user": "Eve"}, 201)["secret"]
+    before = boss.get("/api/health")["seq"]
+    with asker(team.server, secret) as eve:
+        assert eve.get("/api/me")["scope"] == scope
+        for name, body in OUTSIDE.items():
+            method, path = name.split(" ")
+            path = path.format(**names, conversation="conv_1")
+            eve.refused(method, path, 403, "forbidden", json=body)
+        assert boss.get("/api/health")["seq"] == before
+        eve.post("/api/channels/other/messages", {"message": "Hello"}, 201)
+
+
+def test_a_token_with_a_scope_controls_its_agent(team: Inside, boss: Asker) -> None:
+    body = {"role": "member", "scope": {"agents": ["Cy"]}}
+    token = boss.post("/api/tokens", body, 201)
+    assert token["scope"] == {"agents": ["Cy"], "channels": []}
+    with asker(team.server, token["secret"]) as script:
+        run = script.asked("PUT", "/api/agents/Cy/run", 200, json={"desired": "continuous"})
+        assert run["desired"] == "continuous"
+        script.post("/api/send", {"message": "hello", "targetAgent": "Cy"}, 201)
+        script.refused("POST", "/api/send", 403, "forbidden", json={"message": "to the lead"})
+
+
+def test_a_user_whose_scope_names_a_private_channel_reads_it(team: Inside, boss: Asker) -> None:
+    config = {"readRule": "members"}
+    boss.post("/api/channels", {"channel": "secret", "config": config}, 201)
+    with asker(team.server, a_user(team, boss, "Finn", "member")) as finn:
+        finn.refused("GET", "/api/channels/secret", 404, "not_found")
+        limited = {"role": "member", "scope": {"channels": ["secret"]}}
+        boss.asked("PUT", "/api/users/Finn", 200, json=limited)
+        finn.post("/api/channels/secret/messages", {"message": "I am in"}, 201)
+        assert finn.get("/api/channels/secret/messages")["messages"][0]["text"] == "I am in"
+        boss.asked("PUT", "/api/users/Finn", 200, json={"role": "member"})
+        finn.refused("GET", "/api/channels/secret", 404, "not_found")
+
+
 def test_everybody_acts_under_their_own_name(team: Inside, boss: Asker) -> None:
     with asker(team.server, a_user(team, boss, "Ada", "member")) as ada:
         me = ada.get("/api/me")
@@ -136,7 +209,7 @@ def test_a_token_of_a_user_grants_no_more_than_the_user_may(team: Inside, boss: 
     body = {"role": "operator", "user": "Dora"}
     boss.refused("POST", "/api/tokens", 422, "invalid", json=body)
     [dora] = [each for each in boss.get("/api/users")["users"] if each["name"] == "Dora"]
-    assert dora == {"name": "Dora", "role": "member", "tokens": 1}
+    assert dora == {"name": "Dora", "role": "member", "tokens": 1, "scope": None}
 
 
 def test_a_rotated_token_has_one_secret(team: Inside, boss: Asker) -> None:

@@ -8,12 +8,13 @@ import click
 from muster.cli.acting import print_json, server
 from muster.cli.options import home_option, json_option
 from muster.cli.render import table
+from muster.cli.scoping import chosen_scope, scope_options, scope_text
 from muster.cli.terminal import look
 from muster.client import requests, users
 from muster.machines.vocabulary import Role
 from muster.views.answers.agents import TokenView
 
-_TOKENS: Final = ("TOKEN", "ROLE", "AGENT", "USER", "EXPIRES", "NOTE")
+_TOKENS: Final = ("TOKEN", "ROLE", "AGENT", "USER", "ONLY", "EXPIRES", "NOTE")
 
 
 @click.group()
@@ -33,6 +34,7 @@ def token() -> None:
     "--days", type=click.FloatRange(0, 3650, min_open=True), help="Days until it expires."
 )
 @click.option("--note", metavar="TEXT", default="", help="Purpose of the token.")
+@scope_options
 def issue(
     home: Path,
     as_json: bool,
@@ -43,6 +45,8 @@ def issue(
     user: str | None,
     days: float | None,
     note: str,
+    agents: tuple[str, ...],
+    channels: tuple[str, ...],
 ) -> None:
     """Issue a token and print its secret, only once.
 
@@ -58,7 +62,9 @@ def issue(
     if len(roles) != 1:
         raise click.UsageError("Give one of --agent NAME, --viewer, --member and --operator.")
     with server(home) as client:
-        issued = client.ask(requests.issue_token(roles[0], agent, note, user=user, days=days))
+        scope = chosen_scope(agents, channels)
+        request = requests.issue_token(roles[0], agent, note, user=user, days=days, scope=scope)
+        issued = client.ask(request)
     if as_json:
         print_json(issued)
     else:
@@ -80,7 +86,8 @@ def list_(home: Path, as_json: bool) -> None:
 
 def _row(token: TokenView) -> tuple[str, ...]:
     until = "-" if token.expires_at is None else f"{token.expires_at:%Y-%m-%d}"
-    return (token.id, token.role, token.agent or "-", token.user or "-", until, token.note)
+    only = scope_text(token.scope)
+    return (token.id, token.role, token.agent or "-", token.user or "-", only, until, token.note)
 
 
 @token.command()

@@ -165,6 +165,7 @@ class ConversationQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 @route("POST", "/api/conversations", may=SPEAKERS)
 async def ask(call: ApiCall, body: Request) -> ConversationView:
     """Hand a request to the agent whose description matches."""
+    call.require_whole_team("hand a request to it")
     requests = call.muster.requests
     text, to, workspace = body.text, body.to, None
     if body.continues is not None:

@@ -15,7 +15,7 @@ from muster.http.routing import EVERYBODY, OPERATOR, PEOPLE, SPEAKERS, ApiCall, 
 from muster.http.types import Body, Cursor, Query, Seq
 from muster.identity import waking
 from muster.limits import SEAT_MAX, SUMMON_SEATS_MAX
-from muster.machines.commands import SleepAgents, TellHuman
+from muster.machines.commands import SleepAgents, TellHuman, WakeAgents
 from muster.machines.events import AgentsSummoned, SleepRequested, WakeRequested
 from muster.machines.ids import SeatId
 from muster.machines.state import Status
@@ -90,6 +90,7 @@ async def wake(call: ApiCall, body: WakeBody) -> Called:
     receipt = await call.first_try()  # before the lead is asked a second time
     if receipt is None:
         seats = _seats(call, body)
+        call.check_scope(WakeAgents(seats=seats))
         receipt = await waking.wake(
             call.muster, call.caller.actor, call.key, seats, spares_stopped=body.spares_stopped
         )

@@ -58,6 +58,7 @@ async def set_run(call: ApiCall, name: str, body: RunBody) -> RunView:
         now=body.now,
         if_generation=body.if_generation,
     )
+    call.check_scope(wish)  # before its lead hands the memory over
     await call.send(await with_memory(call.muster, wish, call.caller.actor))
     return view_run(call.team, call.team.agent(agent.seat))
 

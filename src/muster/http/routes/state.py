@@ -16,7 +16,7 @@ from muster.http.routing import EVERYBODY, ApiCall, route
 from muster.http.types import Instant, Query, Seq, in_utc
 from muster.machines.ids import ChannelId, SeatId, SessionId
 from muster.machines.state import Agent, Status, Team
-from muster.machines.vocabulary import Budget, OnSilence, Role
+from muster.machines.vocabulary import Budget, OnSilence, Role, Scope
 from muster.version import __version__
 from muster.views.agents import Button, button_of, view_agent, view_run
 from muster.views.answers import View
@@ -77,6 +77,9 @@ class StateView(View, frozen=True, kw_only=True):
 
     user: str | None
     """The name under which the caller acts; null for an agent."""
+
+    scope: Scope | None
+    """The seats and channels that a member may act on; null for the whole team."""
 
     human: str
     whole: bool
@@ -141,6 +144,7 @@ async def show_state(call: ApiCall, query: StateQuery) -> StateView:
         role=call.caller.role,
         human=team.human,
         user=call.identity.user,
+        scope=call.caller.scope,
         whole=whole,
         button=button_of(team, can_summon=call.muster.can_summon),
         births=call.muster.births.possible or team.lead is not None,

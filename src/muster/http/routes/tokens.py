@@ -14,10 +14,12 @@ from muster.http.auth import new_secret, new_token
 from muster.http.recording import record
 from muster.http.routing import EVERYBODY, OPERATOR, ApiCall, route
 from muster.http.signing_in.digests import digest
+from muster.http.signing_in.scoping import ScopeBody, scope_in
 from muster.http.types import Body, Note
 from muster.machines.commands import RevokeToken, RotateToken
 from muster.machines.state import Team, Token
 from muster.machines.vocabulary import Role
+from muster.views.access import view_scope
 from muster.views.answers import Recorded
 from muster.views.answers.agents import CallerView, NewToken, TokenList, TokenView
 
@@ -36,6 +38,9 @@ class TokenBody(Body, frozen=True, kw_only=True):
     days: Annotated[float, msgspec.Meta(gt=0, le=3650)] | None = None
     """After how many days the token expires."""
 
+    scope: ScopeBody | None = None
+    """What a member may act on with the token; by default the whole team."""
+
 
 @route("GET", "/api/me", may=EVERYBODY)
 async def show_caller(call: ApiCall) -> CallerView:
@@ -50,7 +55,8 @@ async def issue_token(call: ApiCall, body: TokenBody) -> NewToken:
     command, secret = new_token(call.muster.ids, body.role, seat=seat, note=body.note)
     days = None if body.days is None else timedelta(days=body.days)
     until = None if days is None else call.muster.clock.now() + days
-    command = replace(command, user=body.user, expires_at=until)
+    scope = scope_in(call, body.scope)
+    command = replace(command, user=body.user, expires_at=until, scope=scope)
     receipt = await call.send(command)
     if receipt.repeated:
         raise SecretShown(seq=receipt.seq)
@@ -90,6 +96,7 @@ def _view(team: Team, token: Token) -> TokenView:
         note=token.note,
         user=token.user or None,
         expires_at=token.expires_at,
+        scope=view_scope(team, token.scope),
     )
 
 

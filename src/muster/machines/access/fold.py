@@ -17,6 +17,7 @@ def token_issued(team: Team, event: Event, fact: e.TokenIssued) -> Team:
         note=fact.note,
         user=fact.user,
         expires_at=fact.expires_at,
+        scope=fact.scope,
     )
     return replace(team, tokens=put(team.tokens, fact.digest, token))
 
@@ -32,7 +33,7 @@ def token_rotated(team: Team, event: Event, fact: e.TokenRotated) -> Team:
 
 
 def user_set(team: Team, event: Event, fact: e.UserSet) -> Team:
-    user = User(name=fact.name, role=fact.role)
+    user = User(name=fact.name, role=fact.role, scope=fact.scope)
     return replace(team, users=put(team.users, name_key(fact.name), user))
 
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from muster.errors import Invalid, NotFound, TokenExists
 from muster.machines import commands as c
 from muster.machines import events as e
+from muster.machines.access.scopes import check_new_scope
 from muster.machines.access.users import PEOPLE_ROLES, lesser, user_called
 from muster.machines.events import Fact
 from muster.machines.names import check_plain
@@ -28,6 +29,7 @@ def issue_token(team: Team, command: c.IssueToken, now: datetime) -> Sequence[Fa
         team.agent(command.seat)
     if command.expires_at is not None and command.expires_at <= now:
         raise Invalid(what="the expiry of a token", why="must be in the future")
+    check_new_scope(team, command.scope, command.role)
     issued = e.TokenIssued(
         token_id=command.token_id,
         role=command.role,
@@ -36,6 +38,7 @@ def issue_token(team: Team, command: c.IssueToken, now: datetime) -> Sequence[Fa
         note=command.note,
         user="" if command.user is None else _grantable(team, command.user, command.role),
         expires_at=command.expires_at,
+        scope=command.scope,
     )
     return (issued,)
 

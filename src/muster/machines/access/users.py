@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from muster.errors import Invalid, NameReserved, NotFound
 from muster.machines import commands as c
 from muster.machines import events as e
+from muster.machines.access.scopes import check_new_scope, narrowed
 from muster.machines.events import Fact
 from muster.machines.ids import name_key
 from muster.machines.names import check_human_name, is_reserved, seat_called
@@ -30,7 +31,8 @@ def set_user(team: Team, command: c.SetUser, now: datetime) -> Sequence[Fact]:
     if known is None:
         _check_name(team, command.name)
     name = command.name if known is None else known.name
-    return (e.UserSet(name=name, role=command.role),)
+    check_new_scope(team, command.scope, command.role)
+    return (e.UserSet(name=name, role=command.role, scope=command.scope),)
 
 
 def _check_name(team: Team, name: str) -> None:
@@ -60,6 +62,9 @@ def lesser(one: Role, other: Role) -> Role:
 
 
 def in_force(team: Team, token: Token) -> Token:
-    """A token with the role that it grants now: not more than its user's."""
+    """A token with the role and the scope that it grants now: not more than its user's."""
     user = team.users.get(name_key(token.user)) if token.user else None
-    return token if user is None else replace(token, role=lesser(token.role, user.role))
+    if user is None:
+        return token
+    role, scope = lesser(token.role, user.role), narrowed(token.scope, user.scope)
+    return replace(token, role=role, scope=scope)

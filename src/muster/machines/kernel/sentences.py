@@ -19,6 +19,7 @@ from muster.machines.vocabulary import (
     DeliveryWay,
     Machine,
     PlanState,
+    Scope,
     Taken,
     Usage,
 )
@@ -37,6 +38,15 @@ def sentence(event: Event, team: Team, *, whole: bool = False) -> str:
     """
     said = _SENTENCES[type(event.fact)](event.fact, team) + _by(event)
     return _restored(said, event.fact) if whole and _CUT in said else said
+
+
+def _scope(scope: Scope | None, team: Team) -> str:
+    """The scope of a member in words; nothing for the whole team."""
+    if scope is None:
+        return ""
+    agents = (team.agents[seat].id for seat in scope.agents if seat in team.agents)
+    named = ", ".join((*agents, *(f"#{name}" for name in scope.channels)))
+    return f" for {named or 'nothing'}"
 
 
 def _restored(said: str, fact: Fact) -> str:
@@ -497,10 +507,10 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.MessagesDelivered: lambda f, t: (
         f"{_who(t, f.seat)} received its messages{f' in {f.channel}' if f.channel else ''}"
     ),
-    e.TokenIssued: lambda f, t: f"a token {f.token_id} was issued ({f.role})",
+    e.TokenIssued: lambda f, t: f"a token {f.token_id} was issued ({f.role}{_scope(f.scope, t)})",
     e.TokenRevoked: lambda f, t: f"the token {f.token_id} was revoked",
     e.TokenRotated: lambda f, t: f"the token {f.token_id} got a new secret",
-    e.UserSet: lambda f, t: f"{f.name} is a user ({f.role})",
+    e.UserSet: lambda f, t: f"{f.name} is a user ({f.role}{_scope(f.scope, t)})",
     e.UserRemoved: lambda f, t: f"{f.name} is no longer a user",
     e.DelegationStarted: lambda f, t: (
         f"a state machine session opened in {f.mode} mode with {len(f.agents)} agents"

@@ -9,6 +9,7 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.actors import refuse_agent
 from muster.machines.events import Fact
+from muster.machines.ids import ChannelId, SeatId
 from muster.machines.needs.needs import UNANSWERED, Need, all_needs, message_key
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import NeedKind
@@ -45,6 +46,15 @@ def open_need(team: Team, key: str, now: datetime) -> Need:
     raise NotFound(kind="open need", name=key)
 
 
+def place_of_need(team: Team, key: str, now: datetime) -> tuple[SeatId | None, ChannelId | None]:
+    """The agent and the channel that a need is about, also if it was put aside or seen."""
+    for each in all_needs(team, now):
+        if each.key == key:
+            return each.seat, each.channel
+    seen = _unseen_again(team, key)
+    return (None, None) if seen is None else (seen.seat, seen.channel)
+
+
 def reopen_need(team: Team, command: c.ReopenNeed, now: datetime) -> Sequence[Fact]:
     """List something again. Messages that were done are unseen again."""
     if any(each.key == command.key for each in team.settled):
@@ -55,7 +65,7 @@ def reopen_need(team: Team, command: c.ReopenNeed, now: datetime) -> Sequence[Fa
     return () if unseen is None else (unseen,)
 
 
-def _unseen_again(team: Team, key: str) -> Fact | None:
+def _unseen_again(team: Team, key: str) -> e.MessagesSeen | None:
     """The fact that takes back that messages were seen, if they were."""
     for place in (*team.agents.values(), *team.channels.values()):
         words = place.to_person

@@ -6,7 +6,7 @@ others read; `views/access.py` hides the rest from readers.
 
 from collections.abc import Iterable
 
-from muster.machines.ids import LEAD_SEAT, SeatId
+from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId, name_key
 from muster.machines.state import Channel, Team
 from muster.machines.vocabulary import Authority
 
@@ -25,3 +25,9 @@ def is_insider(team: Team, seat: SeatId) -> bool:
     if not team.private:
         return False
     return seat in insiders(team, (team.channels[name] for name in team.private))
+
+
+def channels_let_into(team: Team, user: str) -> tuple[ChannelId, ...]:
+    """The channels that a user was let into by name, where they read also private ones."""
+    found = team.users.get(name_key(user)) if user else None
+    return () if found is None or found.scope is None else found.scope.channels

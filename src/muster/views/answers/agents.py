@@ -488,6 +488,13 @@ class OutputPage(View, frozen=True, kw_only=True):
 # ── tokens and presence ───────────────────────────────────────────────────────────────────────────
 
 
+class ScopeView(View, frozen=True, kw_only=True):
+    """The agents and channels that a member may act on, by name, and nothing else."""
+
+    agents: tuple[str, ...]
+    channels: tuple[str, ...]
+
+
 class TokenView(View, frozen=True, kw_only=True):
     """A token, without its secret."""
 
@@ -499,6 +506,8 @@ class TokenView(View, frozen=True, kw_only=True):
     """The user who acts with it; null for an agent's, and for those of the team's human."""
 
     expires_at: datetime | None = None
+    scope: ScopeView | None = None
+    """What a member may act on with it; null for the whole team."""
 
 
 class NewToken(TokenView, frozen=True, kw_only=True):
@@ -525,6 +534,9 @@ class CallerView(View, frozen=True, kw_only=True):
 
     user: str | None = None
     """The name under which a person acts: a user's, or the human's; null for an agent."""
+
+    scope: ScopeView | None = None
+    """What a member may act on; null for the whole team."""
 
 
 class RegisteredAgent(View, frozen=True, kw_only=True):

@@ -2,6 +2,7 @@
 
 from muster.machines.vocabulary import Role
 from muster.views.answers import View
+from muster.views.answers.agents import ScopeView
 
 
 class UserView(View, frozen=True, kw_only=True):
@@ -11,6 +12,9 @@ class UserView(View, frozen=True, kw_only=True):
     role: Role
     tokens: int
     """How many valid tokens they have."""
+
+    scope: ScopeView | None = None
+    """What a member may act on; null for the whole team."""
 
 
 class UserList(View, frozen=True, kw_only=True):

@@ -98,7 +98,7 @@ class AgentCard extends Part {
     }));
     openMenu(this.parts.menu, `More about ${agent.id}`, [
       ...further,
-      { label: "Settings", run: () => showAgentSettings(agent) },
+      ...(store.operates ? [{ label: "Settings", run: () => showAgentSettings(agent) }] : []),
     ]);
     return true;
   }
@@ -121,6 +121,7 @@ class AgentCard extends Part {
     this.dataset.status = agent.status;
     this.dataset.look = look(agent);
     this.dataset.run = agent.badge.status;
+    setAttribute(this, "data-closed", store.mayActOn(agent) ? null : "");
     const [need] = needsOf(agent);
     setAttribute(this, "data-need", need?.kind ?? null);
     setAttribute(this, "data-unread", agent.spoke > agent.seen ? "" : null);
@@ -133,7 +134,7 @@ class AgentCard extends Part {
     setAttribute(parts.name, "href", link("agent", agent.id));
     setAttribute(parts.menu, "aria-label", `More about ${agent.name ?? "this agent"}`);
     setAttribute(parts.pick, "aria-label", `Select ${agent.name ?? "this agent"}`);
-    setHidden(parts.menu, !agent.name);
+    setHidden(parts.menu, !agent.name || !(store.operates || agent.badge.more.length));
     paintBadge(parts.run, agent.badge);
     setText(parts.cost, [spent(agent.used), perMinute(costs.rateOf(agent.seat))].filter(Boolean).join(" · "));
     setAttribute(parts.cost, "title", spent(agent.used) && `used: ${spentInFull(agent.used)}`);

@@ -373,4 +373,4 @@ class Preview {
 
 /** The button that opens the dialog for a new agent. */
 export const addButton = (className = "") =>
-  pushButton("Add an agent", () => showAddAgent(), { class: className, data: { acts: "" } });
+  pushButton("Add an agent", () => showAddAgent(), { class: className, data: { acts: "operator" } });

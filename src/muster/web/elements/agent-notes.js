@@ -26,7 +26,7 @@ class AgentNotes extends Part {
     keepDraft(this.box, this.newDraft);
     const form = h(
       "form",
-      { data: { acts: "" }, on: { submit: (event) => this.#add(event) } },
+      { data: { acts: "operator" }, on: { submit: (event) => this.#add(event) } },
       this.box,
       h("button", { type: "submit", text: "Add note" }),
     );
@@ -86,17 +86,17 @@ class AgentNotes extends Part {
 
   #item(note) {
     const key = `${this.drafts}${note.id}`;
-    const text = h("textarea", { rows: "2", "aria-label": `Note ${note.id}`, readonly: store.reader });
+    const text = h("textarea", { rows: "2", "aria-label": `Note ${note.id}`, readonly: !store.operates });
     keepDraft(text, key, note.text ?? "");
     const item = h("li", { data: { note: note.id } }, text);
     const known = note.text;
     Object.assign(item, { key, text, known, about: h("p", { class: "age" }), told: errorLine() });
     item.save = pushButton("Save", () => this.#save(item), {
-      data: { acts: "" },
+      data: { acts: "operator" },
       "aria-label": `Save note ${note.id}`,
     });
     item.away = pushButton("Delete", () => this.#delete(item), {
-      data: { acts: "" },
+      data: { acts: "operator" },
       "aria-label": `Delete note ${note.id}`,
     });
     item.append(item.about, item.told, item.save, item.away);

@@ -52,7 +52,7 @@ function soulVersion(agent, element, version) {
     { class: "soul-version" },
     h("summary", { text: `Version ${version.number}: ${told.filter(Boolean).join(", ")}` }),
     h("pre", { text: version.difference || version.soul }),
-    version.isCurrent ? "" : pushButton("Use this version", choose, { data: { acts: "" } }),
+    version.isCurrent ? "" : pushButton("Use this version", choose, { data: { acts: "operator" } }),
     error,
   );
   details.open = Boolean(version.lost);
@@ -135,7 +135,7 @@ export const conversations = (agent) =>
               .filter(Boolean)
               .join(" · "),
             " ",
-            pushButton("Resume", () => resume(each.id), { data: { acts: "" } }),
+            pushButton("Resume", () => resume(each.id), { data: { acts: "operator" } }),
           ),
         ),
       ),

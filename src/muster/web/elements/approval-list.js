@@ -91,6 +91,7 @@ class ApprovalList extends Part {
       "aria-label": `${agent} ${wants(approval)}`,
       data: { approval: id },
     });
+    row.toggleAttribute("data-closed", !store.mayActOn({ seat }));
     const lines = approval.detail.split("\n").length;
     const long = lines > LINES_SEEN || approval.detail.length > 600;
     row.who = h("a", {}, h("strong"));

@@ -23,7 +23,7 @@ class ChannelMembers extends Part {
     this.select = h("select", { "aria-label": "Agent to add" });
     this.add = h(
       "form",
-      { class: "row", data: { acts: "" }, on: { submit: (event) => this.#join(event) } },
+      { class: "row", data: { acts: "operator" }, on: { submit: (event) => this.#join(event) } },
       this.select,
       h("button", { text: "Add" }),
     );
@@ -106,7 +106,7 @@ class ChannelMembers extends Part {
           h("span", { class: "badge", text: "barred" }),
           pushButton("Let it back in", () => this.#addMember(agent), {
             class: "quiet",
-            data: { acts: "" },
+            data: { acts: "operator" },
             "aria-label": `Let ${agent} back in`,
             title: "A person removed this agent: it cannot join by itself",
           }),
@@ -123,7 +123,7 @@ class ChannelMembers extends Part {
       give: pushButton("", () => this.#give(agent), { class: "quiet give", data: { acts: "" } }),
       more: pushButton("⋯", () => this.#toggle(agent), {
         class: "quiet more",
-        data: { acts: "" },
+        data: { acts: "operator" },
         title: "More",
         "aria-expanded": "false",
         "aria-label": `More about ${agent}`,

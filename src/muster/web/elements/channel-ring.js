@@ -48,12 +48,16 @@ class ChannelRing extends Part {
     this.progress = h("ul", { class: "progress muted" });
     this.error = errorLine();
     this.acts = {
-      pass: button("Pass the turn", "Ends the turn and gives it to the next member", () =>
-        turn(this.channel, "pass", "Passing the turn", {
-          agent: this.holder,
-          epoch: this.epoch,
-          reason: "passed by a person",
-        }),
+      pass: button(
+        "Pass the turn",
+        "Ends the turn and gives it to the next member",
+        () =>
+          turn(this.channel, "pass", "Passing the turn", {
+            agent: this.holder,
+            epoch: this.epoch,
+            reason: "passed by a person",
+          }),
+        { data: { acts: "operator" } },
       ),
       resume: button("Resume the turn", "Ends the wait; the turn continues with its remaining time", () =>
         turn(this.channel, "resume", "Resuming the turn", { agent: this.holder, epoch: this.epoch }),
@@ -167,7 +171,7 @@ class ChannelRing extends Part {
   /** The list captures the pointer, because the place under it moves in the page. */
   #grab(event) {
     const place = event.target.closest(".place");
-    if (!place || event.button !== 0 || store.reader || store.pending.has(this.acting)) return;
+    if (!place || event.button !== 0 || !store.operates || store.pending.has(this.acting)) return;
     this.list.setPointerCapture(event.pointerId);
     this.#dragged = { agent: place.dataset.agent, order: [...this.#ring] };
     this.#markDragged();
@@ -207,7 +211,7 @@ class ChannelRing extends Part {
   #moveByKey(event) {
     const by = STEPS[event.key];
     const agent = event.target.closest(".place")?.dataset.agent;
-    if (!by || !agent || store.reader) return;
+    if (!by || !agent || !store.operates) return;
     event.preventDefault();
     const order = [...this.#ring];
     const from = order.indexOf(agent);
@@ -235,7 +239,7 @@ class ChannelRing extends Part {
 const isBefore = ({ top, bottom, left, width }, { clientX, clientY }) =>
   bottom < clientY || (top <= clientY && left + width / 2 < clientX);
 
-const button = (label, title, run) => pushButton(label, run, { title });
+const button = (label, title, run, more = {}) => pushButton(label, run, { title, ...more });
 
 /** The reason of a wait, and what ends it. */
 function waitInWords(waiting) {
@@ -256,7 +260,7 @@ const handleOf = (agent) =>
 function placed({ agent, seat }) {
   const place = h("li", { class: "place", data: { agent } });
   place.mark = h("span", { class: "next" });
-  place.handle = store.reader ? h("span", { class: "still" }) : handleOf(agent);
+  place.handle = !store.operates ? h("span", { class: "still" }) : handleOf(agent);
   place.handle.append(
     face(store.agents.get(seat) ?? { seat, name: agent }),
     h("span", { class: "who", text: agent }),

@@ -125,7 +125,7 @@ class ChannelRules extends Part {
 
   #input(rule, kind) {
     const on = { change: ({ target }) => this.#change(rule, target) };
-    const disabled = store.reader;
+    const disabled = !store.operates;
     if (kind.members) return h("select", { name: rule, disabled, on });
     if (!kind.choices) return h("input", { ...kind, name: rule, disabled, on });
     const options = Object.entries(kind.choices).map(([value, text]) => h("option", { value, text }));

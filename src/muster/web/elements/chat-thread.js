@@ -77,7 +77,7 @@ class ChatThread extends Part {
 
   #see() {
     const { agent } = this;
-    if (agent) see({ agent: idOf(agent) }, agent.spoke, agent.seen);
+    if (agent) see(agent, agent.spoke, agent.seen);
   }
 
   get #key() {

@@ -23,14 +23,14 @@ class FirstSteps extends Part {
         { class: "first-steps" },
         h(
           "section",
-          { data: { acts: "" } },
+          { data: { acts: "operator" } },
           h("h3", { text: "Add an agent" }),
           h("p", { class: "muted", text: "Found on this machine:" }),
           this.programs,
         ),
         h(
           "section",
-          { data: { acts: "" } },
+          { data: { acts: "operator" } },
           h("h3", { text: "Start from a template" }),
           h("p", { class: "muted", text: "A whole team with its channel, and limits on what it spends." }),
           this.templates,
@@ -49,7 +49,7 @@ class FirstSteps extends Part {
         ),
       ),
     );
-    if (!store.reader) this.#offer();
+    if (store.operates) this.#offer();
   }
 
   async #offer() {

@@ -107,6 +107,7 @@ class NeedsList extends Part {
   #build(need) {
     const { name, place } = about(need);
     const row = h("li", { tabindex: "-1", data: { kind: need.kind }, "aria-label": `${name} ${need.what}` });
+    row.toggleAttribute("data-closed", !store.mayActOn(need));
     row.why = h("span", { class: "why" });
     row.age = h("span", { class: "age" });
     row.error = errorLine();
@@ -118,7 +119,7 @@ class NeedsList extends Part {
       h("a", { href: link(...place) }, h("strong", { text: name }), ` ${need.what}${where}`),
       row.why,
       row.age,
-      row.form
+      row.form && store.mayActOn(need)
         ? act("button reply", "Answer", `Answer ${name}`, () => this.#open(row))
         : h("a", {
             class: "button reply",

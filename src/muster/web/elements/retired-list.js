@@ -41,7 +41,7 @@ class RetiredList extends Part {
   #row({ name, seat }) {
     const id = idOf({ seat }); // the name may be another agent's by now
     const button = pushButton("Bring back", () => this.#restore(button, id), {
-      data: { acts: "" },
+      data: { acts: "operator" },
       "aria-label": `Bring back ${name}`,
     });
     const details = h("details", {}, h("summary", {}, h("bdi", { text: name }), ` seat ${seat}`));

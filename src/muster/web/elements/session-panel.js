@@ -17,7 +17,10 @@ class SessionPanel extends Part {
     this.mode = h("p", { class: "mode" }, this.modeName, " ", this.modeSays);
     this.path = h("p", { class: "path muted" });
     this.agents = h("ul", { class: "chips" });
-    this.end = pushButton("Close the session", () => this.#close(), { class: "quiet", data: { acts: "" } });
+    this.end = pushButton("Close the session", () => this.#close(), {
+      class: "quiet",
+      data: { acts: "operator" },
+    });
     this.open = h("div", { hidden: true }, this.mode, this.path, this.agents, this.end);
     this.form = this.#form();
     this.error = errorLine();
@@ -46,7 +49,7 @@ class SessionPanel extends Part {
     this.begin = h("button", { class: "main", text: "Open a session" });
     return h(
       "form",
-      { hidden: true, data: { acts: "" }, on: { submit: (event) => this.#open(event) } },
+      { hidden: true, data: { acts: "operator" }, on: { submit: (event) => this.#open(event) } },
       h("p", {
         class: "muted",
         text: "No session is open. Open one to route requests to agents by their descriptions.",

@@ -184,10 +184,15 @@ class WorkChanges extends Part {
     show(this.error, failed);
     const { total, behind, target } = this.found;
     const acts = [
-      ["Merge", total.files > 0, () => this.#act("merge", "Merge"), `Merge into ${target}`],
-      ["Rebase", behind > 0, () => this.#act("rebase", "Rebase"), `Rebase onto ${target}`],
+      ["Merge", store.operates && total.files > 0, () => this.#act("merge", "Merge"), `Merge into ${target}`],
+      ["Rebase", store.operates && behind > 0, () => this.#act("rebase", "Rebase"), `Rebase onto ${target}`],
       ["Ask for changes", true, () => this.#ask(), "Ask the agent for changes"],
-      ["Discard", !workspace.working, () => this.#discard(), "Remove the worktree and its branch"],
+      [
+        "Discard",
+        store.operates && !workspace.working,
+        () => this.#discard(),
+        "Remove the worktree and its branch",
+      ],
     ];
     const told = JSON.stringify([acts.map(([name, can]) => [name, can]), busy]);
     if (this.told === told) return;

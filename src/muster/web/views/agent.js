@@ -60,13 +60,13 @@ class AgentView extends Part {
           this.title_,
           h("p", { class: "now" }, this.badge, " ", this.meaning),
           this.facts,
-          !store.reader && part("program-choice", agent),
+          store.operates && part("program-choice", agent),
           this.wake,
           this.places,
         ),
         pushButton("Settings", () => showAgentSettings(this.agent), {
           class: "settings",
-          data: { acts: "" },
+          data: { acts: "operator" },
         }),
         this.need,
       ),
@@ -136,7 +136,7 @@ class AgentView extends Part {
       { name: "Notes", make: () => part("agent-notes", agent) },
       { name: "Wake payload", make: () => wakePayload(agent) },
       { name: "Transcript", make: () => transcript(agent) },
-      ...(store.reader ? [] : [{ name: "Resume", make: () => conversations(agent) }]),
+      ...(!store.operates ? [] : [{ name: "Resume", make: () => conversations(agent) }]),
       { name: "Why", make: () => why(agent) },
     ];
     tabs.wanted = this.params[1] ?? "";
@@ -159,6 +159,7 @@ class AgentView extends Part {
     if (!store.agents.has(this.agent.seat)) return this.#again(); // it has left the team
     this.agent = store.agents.get(this.agent.seat);
     const agent = this.agent;
+    this.toggleAttribute("data-closed", !store.mayActOn(agent));
     this.#follow(agent);
     const looks = JSON.stringify([
       agent.status,

@@ -70,7 +70,7 @@ class ChannelView extends Part {
     thread.addEventListener("reply", ({ detail }) => form.replyTo(detail));
     return h(
       "div",
-      { class: "whole" },
+      { class: "whole", data: store.mayActOn({ channel: this.name }) ? {} : { closed: "" } },
       this.#buildHead(),
       part("channel-ring"),
       asked,
@@ -82,7 +82,7 @@ class ChannelView extends Part {
   #buildHead() {
     this.state = h("p", { class: "muted" });
     this.error = errorLine();
-    this.put = pushButton("", () => this.#putAside(), { class: "quiet", data: { acts: "" } });
+    this.put = pushButton("", () => this.#putAside(), { class: "quiet", data: { acts: "operator" } });
     const exported = (format, text) =>
       h("a", {
         href: at(path`/api/channels/${this.name}/export?format=${format}`),

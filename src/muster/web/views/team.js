@@ -256,7 +256,7 @@ function vacant(place) {
   const error = errorLine();
   const button = pushButton("Summon an agent here", () => summonTo(place, button, error), {
     class: "quiet",
-    data: { acts: "" },
+    data: { acts: "operator" },
     "aria-label": `Summon an agent to place ${place}`,
   });
   return h("div", { class: "vacant free" }, button, error);

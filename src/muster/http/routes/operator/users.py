@@ -4,9 +4,11 @@ from collections import Counter
 
 from muster.http.recording import record
 from muster.http.routing import OPERATOR, ApiCall, route
+from muster.http.signing_in.scoping import ScopeBody, scope_in
 from muster.http.types import Body
 from muster.machines.commands import RemoveUser, SetUser
 from muster.machines.vocabulary import Role
+from muster.views.access import view_scope
 from muster.views.answers import Recorded
 from muster.views.answers.users import UserList, UserView
 
@@ -15,6 +17,8 @@ class UserBody(Body, frozen=True, kw_only=True):
     """The role of a user: operator, member or viewer."""
 
     role: Role
+    scope: ScopeBody | None = None
+    """What a member may act on; by default the whole team."""
 
 
 @route("GET", "/api/users", may=OPERATOR)
@@ -23,7 +27,12 @@ async def list_users(call: ApiCall) -> UserList:
     team = call.team
     tokens = Counter(token.user for token in team.tokens.values())
     views = [
-        UserView(name=user.name, role=user.role, tokens=tokens[user.name])
+        UserView(
+            name=user.name,
+            role=user.role,
+            tokens=tokens[user.name],
+            scope=view_scope(team, user.scope),
+        )
         for _, user in sorted(team.users.items())
     ]
     return UserList(users=tuple(views))
@@ -31,8 +40,8 @@ async def list_users(call: ApiCall) -> UserList:
 
 @route("PUT", "/api/users/{name}", may=OPERATOR)
 async def set_user(call: ApiCall, name: str, body: UserBody) -> Recorded:
-    """Add a user, or change the role of one. Issue a token for a new one."""
-    return await record(call, SetUser(name=name, role=body.role))
+    """Add a user, or change the role and the scope of one. Issue a token for a new one."""
+    return await record(call, SetUser(name=name, role=body.role, scope=scope_in(call, body.scope)))
 
 
 @route("DELETE", "/api/users/{name}", may=OPERATOR)

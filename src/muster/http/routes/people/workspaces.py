@@ -181,6 +181,7 @@ async def ask_for_changes(call: ApiCall, workspace: str, body: AskForChangesBody
             raise NotFound(kind="agent of the workspace", name=workspace)
         message = SendMessage(text=text, speaker_name=call.speaker, seat=found.seat)
         return Recorded(seq=(await call.send(message)).seq)
+    call.require_whole_team("hand a request to it")
     await call.muster.requests.ask(
         text,
         speaker=call.speaker,
