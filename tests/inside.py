@@ -110,6 +110,10 @@ class Inside:
         assert session is not None
         return session
 
+    def session_token(self, name: str) -> str:
+        """Start an agent; the token of its session."""
+        return self._muster.session_tokens.issue(self.runs(name))
+
     def asks(
         self,
         name: str,

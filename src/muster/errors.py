@@ -309,6 +309,14 @@ class NotYourTurn(Refused):
     recorded = True
 
 
+class TurnNotBegun(Refused):
+    """The turn of {name!r} in {channel!r} has not begun: its prompt waits behind other work. Finish
+    that work; the prompt comes next.
+    """
+
+    recorded = True
+
+
 class TooMuchKept(Refused):
     """The turn of {name!r} in {channel!r} is paused, and no more than {acts} acts with {bytes:,}
     bytes can wait for it. This one was not kept: repeat it when the turn goes on.

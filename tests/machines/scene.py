@@ -151,17 +151,23 @@ class Scene:
         mode: RunMode = RunMode.CONTINUOUS,
         unasked: bool = True,
         interruptible: bool = False,
+        confirms_prompts: bool = False,
     ) -> None:
         """Agents that muster runs, with their processes up; they have turns without news, too."""
         muster = Authority.MUSTER
         for name in names:
             self.do(c.EnrollAgent(name=name, authority=muster, long_lived=True, unasked=unasked))
             self.do(c.SetDesired(seat=self.seat(name), desired=mode, set_by="Marcus"))
-            self.up(name, interruptible=interruptible)
+            self.up(name, interruptible=interruptible, confirms_prompts=confirms_prompts)
 
-    def up(self, name: str, *, interruptible: bool = False) -> list[Event]:
+    def up(
+        self, name: str, *, interruptible: bool = False, confirms_prompts: bool = False
+    ) -> list[Event]:
         started = c.ReportSessionStarted(
-            session=self.session(name).id, pid=4711, interruptible=interruptible
+            session=self.session(name).id,
+            pid=4711,
+            interruptible=interruptible,
+            confirms_prompts=confirms_prompts,
         )
         return self.do(started)
 

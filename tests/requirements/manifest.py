@@ -2388,6 +2388,22 @@ SUPERVISION = (
         },
     ),
     Promise(
+        "Acts of earlier work leave a turn alone whose prompt its program has not begun.",
+        {
+            "machines/turns/test_not_begun.py": [
+                "test_an_act_that_names_no_turn_is_refused_until_the_program_begins_the_turn",
+                "test_an_act_that_names_the_turn_counts_because_its_program_knows_of_it",
+            ],
+            "sessions/test_told_turns.py": [
+                "test_words_and_ends_of_earlier_work_leave_a_turn_whose_prompt_waits"
+            ],
+            "mcp/test_early_acts.py": [
+                "test_an_early_end_leaves_the_turn_and_says_why",
+                "test_a_program_that_asks_for_its_turn_ends_it_without_its_prompt",
+            ],
+        },
+    ),
+    Promise(
         "Programs hand their turn over, raise their hand, and choose the next speaker.",
         {
             "sessions/test_next_speaker.py": [

@@ -84,6 +84,28 @@ def test_a_program_that_confirms_prompts_is_told_when_it_confirms() -> None:
     run(story())
 
 
+def test_words_and_ends_of_earlier_work_leave_a_turn_whose_prompt_waits() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            stage.runtime.confirms_prompts = True
+            session = await with_turn(stage)
+            await stage.say(session, ports.TurnDone(text="I am Ada"))
+            for given in ({"message": "I am Ada"}, {"message": "I am Ada", "channel": DESIGN}):
+                call = ports.MusterToolCall(tool="turn_complete", arguments=given)
+                await session.listener.on_tool_call(call)
+            await stage.say(session, ports.TurnDone(channel=DESIGN))
+            assert (stage.state(ADA), turn_of(stage).posted) == (TurnState.ACTIVE, False)
+            assert await stage.said() == [("Ada", None, "I am Ada")]
+            await stage.say(
+                session,
+                ports.PromptAccepted(how=Taken.QUEUED, text=session.told[0]),
+                ports.TurnDone(text="it is blue"),
+            )
+            assert (await stage.said())[1:] == [("Ada", DESIGN, "it is blue")]
+
+    run(story())
+
+
 def test_a_late_confirmation_does_not_take_a_later_turn() -> None:
     async def story() -> None:
         async with staged() as stage:

@@ -28,14 +28,14 @@ LONG_FILES: dict[str, Allowed] = {
     "muster.app": Allowed(480, "the one composition root: it grows with the parts of a team"),
     "muster.client.methods": Allowed(480, "a list of methods: one subject, read by looking up"),
     "muster.client.requests": Allowed(720, "a list of requests: one subject, read by looking up"),
-    "muster.errors": Allowed(810, "a list of errors: one subject, read by looking up"),
+    "muster.errors": Allowed(820, "a list of errors: one subject, read by looking up"),
     "muster.limits": Allowed(680, "a list of bounds: one subject, read by looking up"),
     "muster.machines.commands": Allowed(1330, "a list of records: one subject, read by looking up"),
-    "muster.machines.events": Allowed(1370, "a list of records: one subject, read by looking up"),
+    "muster.machines.events": Allowed(1375, "a list of records: one subject, read by looking up"),
     "muster.machines.kernel.couplings": Allowed(570, "a list of couplings, read by looking up"),
     "muster.machines.kernel.sentences": Allowed(580, "a list of sentences, read by looking up"),
     "muster.machines.vocabulary": Allowed(570, "a list of enums: one subject, read by looking up"),
-    "muster.machines.state": Allowed(1240, "a list of records: one subject, read by looking up"),
+    "muster.machines.state": Allowed(1245, "a list of records: one subject, read by looking up"),
     "muster.views.answers.agents": Allowed(590, "a list of records, read by looking up"),
 }
 """A ratchet: a number here goes down when its file does, and up only with a reason."""

@@ -544,6 +544,7 @@ class ReportSessionStarted(Command, frozen=True, kw_only=True):
     """How each limit of its resources holds, in words."""
     confinement: str = ""
     interruptible: bool = False
+    confirms_prompts: bool = False
 
 
 class ReportSessionEnded(Command, frozen=True, kw_only=True):

@@ -572,6 +572,9 @@ class SessionStart(Fact, frozen=True, kw_only=True):
     interruptible: bool = False
     """Whether its work can be interrupted without ending the session."""
 
+    confirms_prompts: bool = False
+    """Whether it reports each prompt that it begins, and so each turn that it knows of."""
+
 
 class SessionEnd(Fact, frozen=True, kw_only=True):
     """A session's process exited. Only the seats of that session are affected."""

@@ -569,6 +569,9 @@ class Session(Record, frozen=True, kw_only=True):
     interruptible: bool = False
     """Whether its work can be interrupted without ending it."""
 
+    confirms_prompts: bool = False
+    """Whether it reports each prompt that it begins, and so each turn that it knows of."""
+
     used: Usage = Usage()
     spending: Usage = Usage()
     """The usage of the present piece of work so far, which is not in `used` yet."""

@@ -180,11 +180,11 @@ class Intake:
 
     def _show(self, partial: ports.PartialText) -> None:
         """Show text that the agent writes in its turn; outside of a turn nobody sees it."""
-        turn = self._speech.current(taken=self._told.confirms)
+        turn = self._speech.current(begun=self._told.confirms)
         channel = turn if partial.channel is None else ChannelId(partial.channel)
         if self._partials is not None and channel is not None:
             try:
-                self._partials.put(channel, self._seat, partial.text, self._told.turns.get(channel))
+                self._partials.put(channel, self._seat, partial.text, self._told.epoch_of(channel))
             except Refused as refused:  # the turn is paused, for example
                 extra = {"action": "partial_refused", "seat": self._seat}
                 log.debug("%s", refused, extra=extra)
@@ -196,7 +196,7 @@ class Intake:
             upto = self._told.answers_upto
             await self._send(c.TellHuman(seat=self._seat, text=text, answers_upto=upto))
         else:
-            epoch = self._told.turns.get(channel)
+            epoch = self._told.epoch_of(channel)
             await self._act(c.Speak(channel=channel, seat=self._seat, text=text, epoch=epoch))
 
     async def _done(
@@ -208,7 +208,7 @@ class Intake:
         await self._tell_printed()
         if channel is None:
             return None
-        seat, epoch = self._seat, self._told.turns.get(channel)
+        seat, epoch = self._seat, self._told.epoch_of(channel)
         last = text or self._speech.take_printed(channel)
         next_seat = None if to is None else await self._next_speaker(channel, to)
         if last:
@@ -261,7 +261,7 @@ class Intake:
         worked_in = self._told.channel
         if result.answers:
             # the result of other work does not end a turn that was announced during that work
-            channel = self._speech.current(taken=self._told.confirms)
+            channel = self._speech.current(begun=self._told.confirms)
             if channel is not None:
                 await self._end_forgotten_turn(channel, result)
             elif worked_in is None and not self._told.answered:
@@ -308,7 +308,7 @@ class Intake:
         ended = c.EndForgottenTurn(
             channel=channel,
             seat=self._seat,
-            epoch=self._told.turns.get(channel),
+            epoch=self._told.epoch_of(channel),
             ok=result.ok,
             text=result.text or (printed if result.ok else ""),
         )
@@ -352,14 +352,14 @@ class Intake:
         if channel is None:
             await self._reject(type(said).__name__, "it has no turn that could wait")
         elif isinstance(said, ports.TurnResumes):
-            epoch = self._told.turns.get(channel)
+            epoch = self._told.epoch_of(channel)
             await self._act(c.ResumeTurn(channel=channel, seat=self._seat, epoch=epoch))
         else:
             wait = c.WaitTurn(
                 channel=channel,
                 seat=self._seat,
                 reason=said.reason,
-                epoch=self._told.turns.get(channel),
+                epoch=self._told.epoch_of(channel),
                 timeout_seconds=said.seconds,
                 awaits=said.awaits,
             )

@@ -125,6 +125,15 @@ class PromptState(msgspec.Struct):
         self.words = {seq: key for seq, key in self.words.items() if seq > read}
         return min(self.taken_upto, min(self.words, default=self.taken_upto + 1) - 1)
 
+    def epoch_of(self, channel: ChannelId) -> int | None:
+        """The number of the turn in a channel that the program has begun; None if its prompt waits.
+
+        A program that does not confirm prompts begins a turn when its prompt is sent.
+        """
+        epoch = self.turns.get(channel)
+        waiting = (each for each in self.sent if each.id in self.pending and self.confirms)
+        return None if any(each.turns.get(channel) == epoch for each in waiting) else epoch
+
     def send(
         self,
         text: str,

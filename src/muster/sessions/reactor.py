@@ -224,6 +224,7 @@ class Sessions:
                 limits=session.limits,
                 confinement=session.confinement,
                 interruptible=session.interruptible,
+                confirms_prompts=setup.runtime.confirms_prompts,
             )
             async with told.recording:
                 is_known = await self._reports.send(up, cause)
@@ -291,6 +292,7 @@ class Sessions:
             raise Invalid(what=agent.id, why="has no runtime; name one in the settings")
         worktree = await around.worktree(agent)
         opening, told.asks = NOTHING_TO_TELL, not runtime.has_initial_prompt
+        told.confirms = runtime.confirms_prompts
         if runtime.has_initial_prompt:
             opening = await self._prompter.opening(agent, order.mode, told)
         intake = Intake(

@@ -228,7 +228,7 @@ class Toolbox:
         channel = await self._turn(given.channel)
         if channel is None:
             return "You have no turn, so there is none to pass."
-        epoch, reason = self._told.turns.get(channel), given.reason or None
+        epoch, reason = self._told.epoch_of(channel), given.reason or None
         end = c.CompleteTurn(channel=channel, seat=self._seat, epoch=epoch, reason=reason)
         if not await self._act(end):
             return _kept(channel, "your turn ends")
@@ -243,7 +243,7 @@ class Toolbox:
             channel=channel,
             seat=self._seat,
             reason=given.reason,
-            epoch=self._told.turns.get(channel),
+            epoch=self._told.epoch_of(channel),
             timeout_seconds=given.seconds,
             awaits=given.awaits,
         )
@@ -261,7 +261,7 @@ class Toolbox:
             upto = self._told.answers_upto
             await self._send(c.TellHuman(seat=self._seat, text=given.text, answers_upto=upto))
             return f"{self._team.human} was told."
-        epoch = self._told.turns.get(channel)
+        epoch = self._told.epoch_of(channel)
         said = c.Speak(channel=channel, seat=self._seat, text=given.text, epoch=epoch)
         if not await self._act(said):
             return _kept(channel, "your message is posted")
@@ -294,7 +294,7 @@ class Toolbox:
 
     async def _end(self, channel: ChannelId, message: str, to: SeatId | None) -> bool:
         """End a turn; False if it is paused and ends when it resumes."""
-        seat, epoch = self._seat, self._told.turns.get(channel)
+        seat, epoch = self._seat, self._told.epoch_of(channel)
         if message:
             done = c.Speak(
                 channel=channel, seat=seat, text=message, epoch=epoch, complete=True, to=to
@@ -312,8 +312,7 @@ class Toolbox:
 
     async def _turn(self, named: str | None) -> ChannelId | None:
         """The channel that is named, or the first with a turn; ends the agent's own wait there."""
-        holding = next(iter(self._team.busy_in(self._agent)), None)
-        channel = ChannelId(named) if named else self._speech.current() or holding
+        channel = ChannelId(named) if named else self._speech.current()
         if channel is not None:
             await self._send(c.ResumeTurn(channel=channel, seat=self._seat, if_own=True))
         return channel

@@ -134,23 +134,23 @@ class TurnSpeech:
 
     # ── whose turn it is ──────────────────────────────────────────────────────────────────────────
 
-    def current(self, *, taken: bool = False) -> ChannelId | None:
+    def current(self, *, begun: bool = False) -> ChannelId | None:
         """The channel of the turn that the program works on, a paused one last.
 
-        A turn that it has just lost counts until its work has stopped: before all others if it was
-        the last one that it began. With `taken`, only turns whose prompt the program has accepted
-        count.
+        A turn whose prompt waits behind other work does not count. A turn that it has just lost
+        counts until its work has stopped: before all others if it was the last one that it began;
+        with `begun`, only then.
         """
         known = [
             (3 if turn.wait is not None else 1, channel)
             for channel, turn in held_turns(self._head, self._agent)
-            if (turn.taken or not taken) and self._knows(channel)
+            if (turn.taken or not self._told.confirms) and self._knows(channel)
         ]
-        begun = self._told.channel
+        last = self._told.channel
         known += [
-            (0 if channel == begun else 2, channel)
+            (0 if channel == last else 2, channel)
             for channel in self._agent.draining
-            if self._has_lost(channel) and (channel == begun or not taken)
+            if self._has_lost(channel) and (channel == last or not begun)
         ]
         return min(known, key=lambda each: each[0])[1] if known else None
 

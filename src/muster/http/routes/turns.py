@@ -14,7 +14,7 @@ import msgspec
 
 from muster.errors import Invalid
 from muster.http.parsing import parse_known
-from muster.http.recording import place_of, record
+from muster.http.recording import place_of, record, record_told
 from muster.http.routing import ACTORS, PEOPLE, SPEAKERS, ApiCall, route
 from muster.http.types import Epoch, Note, Query, Seconds, StrictBody
 from muster.inbox.errands import Wanted
@@ -134,7 +134,7 @@ async def _end(call: ApiCall, seat: SeatId, query: EndQuery, end: Command) -> Tu
     work = call.muster.inbox.next(
         seat, call.send_more, Wanted(known=known), wait_s=query.wait, actor=call.caller.actor
     )
-    found = await call.unless_ended(work)
+    found = await record_told(call, seat, await call.unless_ended(work))
     return TurnEnded(**msgspec.structs.asdict(ended), next=found)
 
 

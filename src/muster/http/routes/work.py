@@ -13,6 +13,7 @@ from typing import Annotated
 import msgspec
 
 from muster.http.parsing import parse_known
+from muster.http.recording import record_told
 from muster.http.routing import ACTORS, ApiCall, route
 from muster.http.types import Query
 from muster.inbox.errands import Wanted
@@ -57,6 +58,7 @@ async def next_work(call: ApiCall, name: str, query: NextQuery) -> Next:
         outside=query.outside,
         places=query.places,
     )
-    return await call.muster.inbox.next(
+    found = await call.muster.inbox.next(
         agent.seat, call.send, wanted, wait_s=query.wait, actor=call.caller.actor
     )
+    return await record_told(call, agent.seat, found)

@@ -202,6 +202,9 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
 
 # Permissions of actors. Couplings send as muster, which is not checked.
 ACTOR_RULES: dict[type[Command], Callable[[Team, Any, str], None]] = {
+    c.CompleteTurn: turns.check_told,
+    c.Speak: turns.check_told,
+    c.WaitTurn: turns.check_told,
     c.ResumeTurn: turns.check_resume,
     c.OverrideTurn: turns.check_override,
     c.AddMember: channels.check_join,

@@ -268,6 +268,7 @@ def report_session_started(
         limits=command.limits,
         confinement=command.confinement,
         interruptible=command.interruptible,
+        confirms_prompts=command.confirms_prompts,
     )
     shown = session.task is None or agent.run.on_call
     if shown and agent.run.current is not session.mode:

@@ -122,6 +122,7 @@ def session_start(team: Team, event: Event, fact: e.SessionStart) -> Team:
         limits=fact.limits,
         confinement=fact.confinement,
         interruptible=fact.interruptible,
+        confirms_prompts=fact.confirms_prompts,
     )
     team = replace(team, sessions=put(team.sessions, session.id, session))
     agent = team.agents[session.seats[0]]

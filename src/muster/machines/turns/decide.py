@@ -18,13 +18,13 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from muster import limits
-from muster.errors import CannotSpeak, ChannelIsArchived, Invalid
+from muster.errors import CannotSpeak, ChannelIsArchived, Invalid, TurnNotBegun
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.actors import refuse_agent
 from muster.machines.attachments import check_files
 from muster.machines.events import Fact
-from muster.machines.ids import SeatId
+from muster.machines.ids import SeatId, is_agent
 from muster.machines.state import Channel, HeldTurn, Team, Wait
 from muster.machines.turns.ends import rest
 from muster.machines.turns.messages import check_reply, check_text, is_blank
@@ -233,6 +233,22 @@ def resume_turn(team: Team, command: c.ResumeTurn, now: datetime) -> Sequence[Fa
         raise not_your_turn(membership, "resume")
     trigger = "human_release" if wait.by_human else "wait_resolved"
     return (resume(membership, turn, trigger),)
+
+
+def check_told(team: Team, command: c.CompleteTurn | c.Speak | c.WaitTurn, actor: str) -> None:
+    """Refuse an act of an agent on a turn that its program has not begun, unless it names it.
+
+    A prompt waits while its program works on an earlier one. An act without a number of a turn
+    belongs to that earlier work, and must not end the turn that the program does not know of yet.
+    """
+    channel = team.channels.get(command.channel)
+    turn = None if channel is None else channel.turn
+    if turn is None or turn.taken or turn.holder != command.seat or command.epoch is not None:
+        return
+    agent = team.agents[command.seat]
+    session = None if agent.session is None else team.sessions.get(agent.session)
+    if session is not None and session.confirms_prompts and is_agent(actor):
+        raise TurnNotBegun(name=agent.id, channel=command.channel)
 
 
 def check_resume(team: Team, command: c.ResumeTurn, actor: str) -> None:
