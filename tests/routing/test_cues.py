@@ -5,6 +5,7 @@ import pytest
 from bench.routing import DATA, answer, is_in_first, read_set, tally
 from muster.routing.agent_files import MAIN, AgentFile
 from muster.routing.concepts import Phrase
+from muster.routing.gate import FEATURES, features
 from muster.routing.lexical import LexicalIndex
 from muster.routing.request import CUE, GAP, Unit, take_request
 from muster.routing.router import Router
@@ -112,6 +113,8 @@ def test_a_question_with_the_words_of_a_name_is_not_about_the_agent() -> None:
         ("our cluster has been rock solid", "not-now"),
         ("sorry, I was on the phone", "opinion"),
         ("what's 15 percent of 240?", "general"),
+        ("who painted the Mona Lisa?", "general"),
+        ("can you repeat that please", "session"),
     ],
 )
 def test_forms_of_talk_stay_in_main(query: str, rule: str) -> None:
@@ -144,3 +147,33 @@ def test_a_phrase_that_is_part_of_a_longer_one_counts_for_nothing() -> None:
     assert "#research" in {
         term for unit in take_request("find out who sells it").units for term, _ in unit.terms
     }
+
+
+def test_a_question_with_who_about_the_work_is_no_general_knowledge() -> None:
+    team = [
+        AgentFile("shift-planner", "Makes the rota: shifts, substitutes, absences."),
+        AgentFile("security-analyst", "Reviews access rights."),
+        AgentFile("librarian", "Buys books for the library."),
+    ]
+    asked = Router(team)
+    assert asked.route("who still has access rights to the vault?").agent == "security-analyst"
+    assert asked.route("who can work the night shift tonight?").agent == "shift-planner"
+    assert asked.route("which books should we buy for the library?").agent == "librarian"
+
+
+def test_an_everyday_word_that_the_team_is_about_is_no_sign_of_talk() -> None:
+    text = "forge an iron gate beside the breakfast room"
+    request = take_request(text)
+    smith, kitchen = AgentFile("smith", "Forges iron gates."), AgentFile("cook", "Makes breakfast.")
+    everyday = list(FEATURES).index("everyday")
+    alone = features(request, LexicalIndex([smith]).score(request))
+    among = features(request, LexicalIndex([smith, kitchen]).score(request))
+    assert (alone[everyday], among[everyday]) == (0.5, 0.0)
+
+
+def test_a_foreign_word_without_weight_in_english_is_skipped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    english: dict[str, str] = {"qvrx": "what"}
+    monkeypatch.setattr("muster.routing.request.translated", english.get)
+    assert not [each for each in take_request("der qvrx").units if each.typed == "qvrx"]

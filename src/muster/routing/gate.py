@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
-from muster.routing.lexical import MUCH_MAX, NAME, Scored
+from muster.routing.lexical import BODY, MUCH_MAX, NAME, Scored
 from muster.routing.main_rules import hints
 from muster.routing.request import ParsedRequest
 from muster.routing.words import data_lines, stem
@@ -59,7 +59,7 @@ def features(request: ParsedRequest, ranked: Sequence[Scored]) -> tuple[float, .
     second = ranked[1].score if len(ranked) > 1 else 0.0
     credit = [each.credit for each in best.evidence]
     in_name = sum(each.credit for each in best.evidence if each.where == NAME)
-    shared = {each.typed for each in best.evidence}
+    shared = {each.typed for each in best.evidence} | _own(ranked)
     strange = [
         word for word in request.words if word.stem in everyday_words() and word.typed not in shared
     ]
@@ -77,6 +77,16 @@ def features(request: ParsedRequest, ranked: Sequence[Scored]) -> tuple[float, .
         min(len(strange), 2) / 2,
         float(len(request.words) <= 3),
     )
+
+
+def _own(ranked: Sequence[Scored]) -> set[str]:
+    """Words of a request that the agents of this folder are about, whichever agent it is."""
+    return {
+        each.typed
+        for scored in ranked
+        for each in scored.evidence
+        if not each.weak and each.where != BODY
+    }
 
 
 def confidence(request: ParsedRequest, ranked: Sequence[Scored]) -> float:

@@ -121,7 +121,8 @@ def _joined(units: list[tuple[int, Unit]]) -> Iterator[Unit]:
     """Join the parts of a compound word into one unit."""
     places: dict[int, list[Unit]] = {}
     for at, unit in units:
-        places.setdefault(at, []).append(unit)
+        if unit.weight:
+            places.setdefault(at, []).append(unit)
     for here in places.values():
         heaviest = max(unit.weight for unit in here)
         terms: dict[str, float] = {}
