@@ -43,6 +43,9 @@ SYSTEMD_ANALYZE := /usr/bin/systemd-analyze
 NGINX := /usr/sbin/nginx
 CADDY := /usr/bin/caddy
 
+# Programs of agents are isolated by bubblewrap where muster itself may not make namespaces.
+BUBBLEWRAP := /usr/bin/bwrap
+
 # Logs of several machines are in PostgreSQL, and tests run a real one: Debian's, the newest that is installed.
 INITDB := $(lastword /usr/lib/postgresql/bin/initdb $(sort $(wildcard /usr/lib/postgresql/*/bin/initdb)))
 
@@ -78,7 +81,7 @@ FAILED := $(VENV)/failed-tests
 AGAIN := $(BIN)/python -m tests.again $(FAILED)
 COVER := --cov=muster.machines --cov=muster.store --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
 
-test: $(VENV)/.installed-test | $(CHROMIUM) $(FIREFOX) $(AGENTS)/.installed $(FRAMEWORKS)/.installed $(SYSTEMD_ANALYZE) $(INITDB) $(NGINX) $(CADDY)  ## run all tests (ARGS="-k name" passes options, and watches no branches)
+test: $(VENV)/.installed-test | $(CHROMIUM) $(FIREFOX) $(AGENTS)/.installed $(FRAMEWORKS)/.installed $(SYSTEMD_ANALYZE) $(INITDB) $(NGINX) $(CADDY) $(BUBBLEWRAP)  ## run all tests (ARGS="-k name" passes options, and watches no branches)
 ifeq ($(ARGS),)
 	@rm -f $(FAILED)
 	$(PYTEST) $(COVER) --failed-to=$(FAILED) || $(AGAIN)
@@ -133,7 +136,7 @@ types: $(VENV)/.installed-test $(VENV)/.installed-lint $(VENV)/.installed-bench
 
 # One after the other: several of them install into one environment, or with one package manager.
 INSTALLED := $(VENV)/.installed-lint $(VENV)/.installed-test $(VENV)/.installed-bench $(VENV)/.installed-docs $(BIOME)/.installed \
-	$(AGENTS)/.installed $(FRAMEWORKS)/.installed $(CHROMIUM) $(FIREFOX) $(INITDB) $(SYSTEMD_ANALYZE) $(NGINX) $(CADDY)
+	$(AGENTS)/.installed $(FRAMEWORKS)/.installed $(CHROMIUM) $(FIREFOX) $(INITDB) $(SYSTEMD_ANALYZE) $(NGINX) $(CADDY) $(BUBBLEWRAP)
 .PHONY: installed
 installed:
 	@for each in $(INSTALLED); do $(MAKE) --no-print-directory --jobs=1 $$each || exit 1; done
@@ -258,6 +261,13 @@ $(CADDY):
 	@echo '$(ROOT) apt-get install caddy (Ctrl-C stops).'
 	$(ROOT) apt-get update --quiet=2
 	$(ROOT) apt-get install --quiet=2 --yes --no-install-recommends caddy
+
+$(BUBBLEWRAP):
+	@command -v apt-get >/dev/null || { echo 'Install bubblewrap: programs are isolated by it.'; exit 1; }
+	@echo 'Programs are isolated by bubblewrap. Installing it on this machine with'
+	@echo '$(ROOT) apt-get install bubblewrap (Ctrl-C stops).'
+	$(ROOT) apt-get update --quiet=2
+	$(ROOT) apt-get install --quiet=2 --yes --no-install-recommends bubblewrap
 
 # As root there may be no sudo.
 ROOT := $(if $(filter 0,$(shell id -u)),,sudo)

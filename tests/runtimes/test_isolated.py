@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import socket
 import subprocess
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from msgspec import structs
 
 from muster.confine import isolation
+from muster.confine.isolation import IsolationPolicy
 from muster.errors import CannotStart
 from muster.machines.vocabulary import Outcome, Urgency
 from muster.runtimes import isolated
@@ -80,10 +82,19 @@ def stage(tmp_path: Path) -> Stage:
     return Stage(tmp_path)
 
 
-@pytest.fixture(params=[isolation.PERL, ""], ids=["perl", "python"])
-def launcher(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of the launchers; without Perl it is the one in Python."""
-    monkeypatch.setattr(isolation, "PERL", request.param)
+@pytest.fixture(params=["perl", "python", "bubblewrap"])
+def launcher(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Each way to isolate: without Perl, and where only bubblewrap may make namespaces."""
+    if request.param == "python":
+        monkeypatch.setattr(isolation, "PERL", "")
+    if request.param == "bubblewrap":
+        monkeypatch.setattr(isolated, "means", no_namespaces)
+    return request.param
+
+
+def no_namespaces(_level: Isolate) -> tuple[str, str]:
+    """A machine on which bubblewrap alone isolates."""
+    return "/usr/bin/bwrap", ""
 
 
 def served(team: Path) -> dict[str, str]:
@@ -261,6 +272,45 @@ def test_a_program_that_is_stopped_at_once_prints_nothing(stage: Stage) -> None:
     assert stage.listener.said == []
 
 
+@pytest.mark.usefixtures("launcher")
+def test_an_interrupt_reaches_the_program_and_not_the_process_that_waits_for_it(
+    stage: Stage,
+) -> None:
+    script = "trap 'echo heard' INT; echo ready; while :; do sleep 1000 & wait $!; done"
+
+    async def scene() -> None:
+        launch = structs.replace(stage.launch(), environment=served(stage.base / "home"))
+        session = await stage.runtime(sh(script)).start(launch, stage.listener)
+        await stage.listener.ready()
+        assert session.pid is not None
+        os.killpg(session.pid, signal.SIGINT)
+        await stage.listener.until(lambda: "heard" in stage.listener.lines())
+        await session.kill()
+        await session.wait()
+
+    run(scene())
+
+
+def test_bubblewrap_is_used_where_muster_may_not_make_namespaces(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    real = isolation.plan_file
+
+    def no_plan(policy: IsolationPolicy, abi: int, *, enters: bool = True) -> int:
+        nowhere = IsolationPolicy(policy.level, [(isolation.HIDE, "/nowhere")])
+        return real(nowhere if enters else policy, abi, enters=enters)
+
+    monkeypatch.setattr(isolation, "plan_file", no_plan)
+    assert isolation.means("home") == ("/usr/bin/bwrap", "")
+    assert isolation.means("strict") == ("/usr/bin/bwrap", "")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert isolation.means("home") == ("", "/nowhere: No such file or directory")
+    (tmp_path / "bwrap").write_text("#!/bin/sh\necho no namespaces >&2; exit 1\n")
+    (tmp_path / "bwrap").chmod(0o755)
+    _, why = isolation.means("home")
+    assert why == f"/nowhere: No such file or directory; {tmp_path}/bwrap: no namespaces"
+
+
 def test_a_start_that_is_given_up_leaves_no_process(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -290,7 +340,7 @@ def test_a_start_that_is_given_up_leaves_no_process(
 
 
 def test_a_launcher_that_cannot_hide_runs_nothing(stage: Stage) -> None:
-    policy = isolation.IsolationPolicy("home", [(isolation.HIDE, str(stage.base / "nowhere"))])
+    policy = IsolationPolicy("home", [(isolation.HIDE, str(stage.base / "nowhere"))])
     plan = isolation.plan_file(policy, 1)
     try:
         line = [*isolation.launcher(plan, 2), "echo", "ran"]

@@ -35,7 +35,7 @@ while (<$file>) {
     else { $number{$word} = [map { $_ + 0 } @rest] }
 }
 close $file;
-$number{calls} && $number{pids} && $number{landlock} or fail('the plan is incomplete');
+$number{calls} && $number{enter} && $number{pids} && $number{landlock} or fail('the plan is incomplete');
 my ($unshare, $mount, $execve, $prctl, $seccomp, $create, $add, $enforce) = @{$number{calls}};
 my $pids = $number{pids}[0];
 
@@ -199,7 +199,8 @@ sub become {
     my ($words, $variables) = (pack('p*', @argv, undef), pack('p*', @environment, undef));
     my @places = $argv[0] =~ m{/} ? $argv[0] : map { "$_/$argv[0]" } split /:/, $ENV{PATH} // '';
     my $kept = 0;
-    $SIG{$_} = 'DEFAULT' for qw(PIPE XFSZ FPE);  # Perl ignores the last one
+    # Perl ignores SIGFPE, and the shell before bubblewrap the others
+    $SIG{$_} = 'DEFAULT' for qw(PIPE XFSZ FPE INT TERM HUP QUIT);
     for my $path (@places) {
         syscall($execve, $path, $words, $variables);
         $kept ||= $! + 0 unless $! == 2 || $! == 20;  # not here; it may be in a later folder
@@ -209,13 +210,15 @@ sub become {
     exit 127;
 }
 
-my $cwd = readlink('/proc/self/cwd') // '/';
-enter($pids ? $NEW_PIDS : 0);
-adopt($_) for @adopt;
-hide();
-chdir $cwd or fail("$cwd: $!");  # the old one leads to what is hidden
-become_outside() if $pids;
-enter(0);  # in it the mounts of the first namespace are locked
+if ($number{enter}[0]) {
+    my $cwd = readlink('/proc/self/cwd') // '/';
+    enter($pids ? $NEW_PIDS : 0);
+    adopt($_) for @adopt;
+    hide();
+    chdir $cwd or fail("$cwd: $!");  # the old one leads to what is hidden
+    become_outside() if $pids;
+    enter(0);  # in it the mounts of the first namespace are locked
+}
 restrict();
 become_first() if $pids;
 become();

@@ -38,6 +38,13 @@ NO_NEW_PRIVILEGES, DEATH_SIGNAL = 38, 1
 SET_FILTER = 1
 TCP_RULE, CONNECT = 2, 2
 
+IGNORED = (
+    *(signal.SIGPIPE, signal.SIGXFSZ),
+    *(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT),
+)
+"""Signals that Python ignores, and those that the shell before bubblewrap does. A command would
+inherit that."""
+
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -263,16 +270,9 @@ def restrict(plan: IsolationPlan) -> None:
         plan.need("seccomp", libc.syscall(seccomp, SET_FILTER, 0, given))
 
 
-def main(arguments: "list[str]") -> "NoReturn":
-    """Isolate this process and become the command."""
-    report = int(arguments[1])
-    os.set_inheritable(report, False)
-    with os.fdopen(int(arguments[0]), encoding="ascii") as file:
-        first, *lines = file.read().splitlines() or [""]
-    plan = IsolationPlan(lines if first == "muster-isolate 1" else [], report)
-    if not {"calls", "pids", "landlock"} <= set(plan.numbers):
-        plan.fail("the plan cannot be read")
-    command, cwd, has_pids = arguments[3:], os.getcwd(), plan.numbers["pids"][0]  # noqa: PTH109
+def isolate(plan: IsolationPlan, has_pids: bool) -> None:
+    """Enter namespaces in which folders are hidden."""
+    cwd = os.getcwd()  # noqa: PTH109
     enter(plan, NEW_PIDS if has_pids else 0)
     for folder in plan.adopt:
         adopt(folder)
@@ -284,11 +284,25 @@ def main(arguments: "list[str]") -> "NoReturn":
     if has_pids:
         become_outside(plan)
     enter(plan, 0)  # in it the mounts of the first namespace are locked
+
+
+def main(arguments: "list[str]") -> "NoReturn":
+    """Isolate this process and become the command."""
+    report = int(arguments[1])
+    os.set_inheritable(report, False)
+    with os.fdopen(int(arguments[0]), encoding="ascii") as file:
+        first, *lines = file.read().splitlines() or [""]
+    plan = IsolationPlan(lines if first == "muster-isolate 1" else [], report)
+    if not {"calls", "enter", "pids", "landlock"} <= set(plan.numbers):
+        plan.fail("the plan cannot be read")
+    command, has_pids = arguments[3:], bool(plan.numbers["pids"][0])
+    if plan.numbers["enter"][0]:
+        isolate(plan, has_pids)
     restrict(plan)
     if has_pids:
         become_first(plan)
-    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):
-        signal.signal(ignored, signal.SIG_DFL)  # Python ignores them, and a command inherits that
+    for ignored in IGNORED:
+        signal.signal(ignored, signal.SIG_DFL)
     try:
         os.execvp(command[0], command)
     except OSError as failed:

@@ -3,7 +3,8 @@
 `home` hides the team's home apart from the program's own folders. `strict` also gives it a pid
 namespace, so that nothing it starts outlives it, and refuses connections but to allowed TCP ports,
 and Unix sockets. Hiding needs user namespaces, `strict` also Landlock; the launchers are
-`isolate_launch.pl` and `isolate_launch.py`.
+`isolate_launch.pl` and `isolate_launch.py`. Where muster may not make namespaces and bubblewrap
+may, that makes them.
 
 Landlock alone cannot hide a folder: its rules only allow, for everything below a folder, so a home
 inside of a project could only be hidden by allowing everything beside it one by one, and a file
@@ -39,6 +40,7 @@ _CALLS = {"x86_64": (272, 165, 59), "aarch64": (97, 40, 221)}
 """The numbers of unshare, mount and execve."""
 
 _NETWORK_ABI, _SCOPES_ABI = 4, 6
+_BINDS = {SHOW: "--bind", READ: "--ro-bind"}
 _SECONDS = 20
 _STDERR = 2
 
@@ -66,15 +68,19 @@ class IsolationPolicy:
         """Whether a strict program may make Unix sockets."""
 
 
-def plan_of(policy: IsolationPolicy, abi: int) -> str:
-    """The plan of the launcher, for a version of Landlock."""
+def plan_of(policy: IsolationPolicy, abi: int, *, enters: bool = True) -> str:
+    """The plan of the launcher, for a version of Landlock.
+
+    If it enters no namespaces, bubblewrap has done that, and hidden what is to be hidden.
+    """
     machine, is_strict = os.uname().machine, policy.level == STRICT
     calls = (*_CALLS.get(machine, (0, 0, 0)), *seccomp.CALLS.get(machine, (0, 0)))
     return "\n".join(
         (
             "muster-isolate 1",
             _line("calls", *calls, *kernel.LANDLOCK_CALLS),
-            _line("pids", int(is_strict)),
+            _line("enter", int(enters)),
+            _line("pids", int(is_strict and enters)),
             _line("landlock", *_landlock(policy.level, abi)),
             *(_line("adopt", _hex(each)) for each in _ADOPTED),
             *(_line(word, _hex(path), *_locked(word, path)) for word, path in policy.steps),
@@ -136,10 +142,27 @@ def launcher(plan: int, report: int) -> list[str]:
     return [sys.executable, "-I", "-S", f"{program}.py", str(plan), str(report), "--"]
 
 
-def plan_file(policy: IsolationPolicy, abi: int) -> int:
+def in_bubblewrap(program: str, policy: IsolationPolicy, cwd: str) -> list[str]:
+    """The beginning of a command line that runs the launcher in bubblewrap, which hides folders.
+
+    A process of bubblewrap waits beside the command. A signal for their group must not end it
+    before the command, so it is started with those ignored; the launcher restores them.
+    """
+    line = ["/bin/sh", "-c", 'trap "" INT TERM HUP QUIT; exec "$@"', "sh", program]
+    line += ["--unshare-user", "--dev-bind", "/", "/"]  # root too must not undo it
+    for word, path in policy.steps:
+        line += ["--tmpfs", path] if word == HIDE else [_BINDS[word], path, path]
+    for word, path in policy.steps:
+        line += ["--remount-ro", path] if word == HIDE else []
+    if policy.level == STRICT:
+        line += ["--unshare-pid", "--proc", "/proc", "--die-with-parent"]
+    return [*line, "--chdir", cwd, "--"]
+
+
+def plan_file(policy: IsolationPolicy, abi: int, *, enters: bool = True) -> int:
     """A descriptor with the plan, at its beginning."""
     plan = os.memfd_create("isolation", os.MFD_CLOEXEC)
-    os.write(plan, plan_of(policy, abi).encode("ascii"))
+    os.write(plan, plan_of(policy, abi, enters=enters).encode("ascii"))
     os.lseek(plan, 0, os.SEEK_SET)
     return plan
 
@@ -147,20 +170,32 @@ def plan_file(policy: IsolationPolicy, abi: int) -> int:
 # ── what this machine can ─────────────────────────────────────────────────────────────────────────
 
 
-def trouble(level: str) -> str:
-    """The reason why this machine cannot isolate programs; empty if it can. It is tried."""
+def means(level: str) -> tuple[str, str]:
+    """How this machine isolates programs: by bubblewrap, whose path comes first, or by itself; or
+    the reason why it cannot, which comes second. It is tried."""
     abi, why = kernel.landlock_abi()
     if os.uname().machine not in _CALLS:
-        return f"{os.uname().machine} is not supported"
+        return "", f"{os.uname().machine} is not supported"
     if level == STRICT and not abi:
-        return why
+        return "", why
+    why = _trouble(level, abi, "")
+    found = kernel.on_path("bwrap") if why else None
+    if found is None:
+        return "", why
+    other = _trouble(level, abi, found)
+    return ("", f"{why}; {found}: {other}") if other else (found, "")
+
+
+def _trouble(level: str, abi: int, bubblewrap: str) -> str:
     import subprocess
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
-        plan = plan_file(IsolationPolicy(level, [(HIDE, folder)]), abi)
+        policy = IsolationPolicy(level, [(HIDE, folder)])
+        plan = plan_file(policy, abi, enters=not bubblewrap)
+        line = in_bubblewrap(bubblewrap, policy, "/") if bubblewrap else []
+        line += [*launcher(plan, _STDERR), "true"]
         try:
-            line = [*launcher(plan, _STDERR), "true"]
             tried = subprocess.run(
                 line, pass_fds=[plan], capture_output=True, timeout=_SECONDS, check=False
             )
@@ -168,8 +203,10 @@ def trouble(level: str) -> str:
             return str(failed)
         finally:
             os.close(plan)
+    if tried.returncode == 0:
+        return ""
     said = tried.stderr.decode("utf-8", "replace").strip()
-    return "" if tried.returncode == 0 else said.partition(" ")[2] or "it failed"
+    return (said if bubblewrap else said.partition(" ")[2]) or "it failed"
 
 
 def lacks(level: str, abi: int) -> Sequence[str]:

@@ -114,7 +114,7 @@ def support() -> Support:
     return Support(
         abi,
         seccomp=machine in ("x86_64", "aarch64"),
-        bubblewrap=None if abi else _on_path("bwrap"),
+        bubblewrap=None if abi else on_path("bwrap"),
         why=why,
     )
 
@@ -137,7 +137,8 @@ def landlock_abi() -> tuple[int, str]:
     return 0, f"this kernel has no Landlock (Linux 5.13 or later; {os.strerror(code)})"
 
 
-def _on_path(name: str) -> str | None:
+def on_path(name: str) -> str | None:
+    """The path of a program, if it is installed."""
     for folder in os.environ.get("PATH", "").split(os.pathsep):
         path = os.path.join(folder, name)  # noqa: PTH118  (pathlib costs a hook its time)
         if folder.startswith("/") and os.access(path, os.X_OK):

@@ -107,11 +107,16 @@ def _is_secret(name: str, value: str) -> bool:
 # ── the program ───────────────────────────────────────────────────────────────────────────────────
 
 
-@cache
 def isolation_trouble(level: Isolate) -> str:
     """The reason why this machine cannot isolate; empty if it can. The first call starts a process:
     call it beside the event loop."""
-    return "" if level == "none" else isolation.trouble(level)
+    return "" if level == "none" else means(level)[1]
+
+
+@cache
+def means(level: Isolate) -> tuple[str, str]:
+    """The path of bubblewrap, if it isolates here, and the reason why nothing can."""
+    return isolation.means(level)
 
 
 @cache
@@ -153,14 +158,19 @@ def isolated(
         ports=sorted({*settings.ports, *_own_ports(launch.environment)}),
         sockets=settings.sockets,
     )
+    bubblewrap = means(level)[0]
     with ExitStack() as opened:
-        plan = isolation.plan_file(policy, _abi())
+        plan = isolation.plan_file(policy, _abi(), enters=not bubblewrap)
         opened.callback(os.close, plan)
         report, write_end = os.pipe()
         opened.callback(os.close, report)
         opened.callback(os.close, write_end)
         yield command._replace(
-            argv=[*isolation.launcher(plan, write_end), *command.argv],
+            argv=[
+                *(isolation.in_bubblewrap(bubblewrap, policy, str(cwd)) if bubblewrap else ()),
+                *isolation.launcher(plan, write_end),
+                *command.argv,
+            ],
             files=(*command.files, plan, write_end),
             sentence=_joined(command.sentence, sentence(level)),
             report=report,
