@@ -90,6 +90,12 @@ class NameTaken(Refused):
     """The name {name!r} belongs to seat {seat}. Choose another, or rename that agent."""
 
 
+class LookAlike(Refused):
+    """The name {name!r} looks like {other!r}, the agent in seat {seat}. Choose a name that people
+    can tell from it, or rename that agent.
+    """
+
+
 class NameOfTwo(Refused):
     """The name {name!r} belongs to seat {seat}, and its table is about seat {other}. Rename the
     agent in seat {seat}, or write `seat = {seat}` into the table.

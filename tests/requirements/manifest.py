@@ -3071,6 +3071,17 @@ TALKING_TO_EACH = (
         },
     ),
     Promise(
+        "No new name can be taken for that of a person or of another agent; existing ones stay.",
+        {
+            "machines/identity/test_lookalikes.py": [
+                "test_a_new_name_that_looks_like_another_agent_s_is_refused_and_says_whose",
+                "test_a_name_that_looks_like_a_person_or_a_word_of_muster_is_reserved",
+                "test_an_existing_pair_keeps_its_names",
+                "test_an_import_is_refused_where_a_new_name_looks_like_that_of_an_agent_here",
+            ],
+        },
+    ),
+    Promise(
         "An agent cannot make itself older, and so win a merge.",
         {
             "machines/identity/test_bounds.py": [

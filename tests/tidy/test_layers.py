@@ -526,6 +526,7 @@ PURE = frozenset(
         "functools",
         "hashlib",
         "itertools",
+        "math",
         "msgspec",
         "operator",
         "re",

@@ -3,18 +3,21 @@
 Names are shown to people and become file names, so they stay plain. A name mixes no Latin letters
 with Cyrillic, Greek, Armenian, Cherokee or Lisu ones, which look like them, and has none of the
 Latin letters that pass for others. So a name that looks like another one is written in one other
-script throughout.
+script throughout, or has an `I`, `1`, `0`, `rn` or `vv` for an `l`, `O`, `m` or `w`.
 """
 
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import product
+from math import prod
 from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
 from muster import limits
-from muster.errors import CannotRename, Invalid, NameReserved, NameTaken
+from muster.errors import CannotRename, Invalid, LookAlike, NameReserved, NameTaken
 from muster.machines.ids import MUSTER, SeatId, name_key
 from muster.machines.maps import drop, put
 from muster.machines.state import MAIN, QUEUE, Agent, Status, Team
@@ -25,6 +28,9 @@ _RESERVED = frozenset({name_key(MAIN), name_key(QUEUE), name_key(MUSTER), ".", "
 
 _OF_PEOPLE = frozenset({"human", "operator", "person", "system"})
 """Words that a model takes for somebody with a say. A person may be called so."""
+
+_SHOWN_WORDS: Final = (MAIN, QUEUE, MUSTER, *_OF_PEOPLE, *map(str.title, _OF_PEOPLE))
+"""Reserved names as they are written."""
 
 NAME_EDGES: Final = " \t\r\n@'\"`*_.,:;!?()[]<>"
 """Characters that a model puts around a name."""
@@ -62,6 +68,28 @@ def check_agent_name(team: Team, name: str, seat: SeatId | None = None) -> None:
         owner = team.names.get(key)
         if owner is not None and owner != seat:
             raise NameTaken(name=name, seat=owner)
+
+
+def check_looks_new(team: Team, name: str, seat: SeatId | None = None) -> None:
+    """Refuse a new name that people would take for a person's, or for that of another agent.
+
+    Names that agents have already stay as they are, and so do those of new tables in the settings:
+    a person wrote both.
+    """
+    words = _words(outline(name))
+    if any(_is_like(words, _words(outline(each))) for each in (*_people(team), *_SHOWN_WORDS)):
+        raise NameReserved(name=name)
+    other = look_alike(team, name, seat)
+    if other is not None:
+        raise LookAlike(name=name, other=other.id, seat=other.seat)
+
+
+def look_alike(team: Team, name: str, seat: SeatId | None = None) -> Agent | None:
+    """Another agent in the team whose name cannot be told from this one, if there is any."""
+    keys, seen = twin_keys(name), outline(name)
+    found = team.names.values() if keys is None else map(team.names.get, keys)
+    others = (team.agents[each] for each in found if each not in (None, seat))
+    return next((agent for agent in others if outline(agent.id) == seen), None)
 
 
 def check_renaming(team: Team, agent: Agent, name: str) -> None:
@@ -156,10 +184,14 @@ def is_reserved(team: Team, name: str) -> bool:
 
     One that goes on after a person's name (`Marcus in design`) would be read as the person, too.
     """
-    key, words = shown_key(name), _words(name)
-    people = (team.human, *(user.name for user in team.users.values()))
-    is_like_person = any(_is_like(words, _words(person)) for person in people)
+    key = shown_key(name)
+    words = _words(key)
+    is_like_person = any(_is_like(words, _words(shown_key(each))) for each in _people(team))
     return is_like_person or bool({key, "".join(words)} & (_RESERVED | _OF_PEOPLE))
+
+
+def _people(team: Team) -> tuple[str, ...]:
+    return (team.human, *(user.name for user in team.users.values()))
 
 
 def _is_like(words: list[str], person: list[str]) -> bool:
@@ -180,9 +212,9 @@ def shown_key(name: str) -> str:
     return name_key(_latin(name))
 
 
-def _words(name: str) -> list[str]:
-    """The letters and digits of a name as a reader takes them, without what is between them."""
-    return re.findall(r"[^\W_]+", shown_key(name))
+def _words(shown: str) -> list[str]:
+    """The letters and digits of a name as a reader takes it, without what is between them."""
+    return re.findall(r"[^\W_]+", shown)
 
 
 def check_scripts(name: str) -> None:
@@ -263,6 +295,43 @@ def _is_posing(letter: str) -> bool:
 
 def _script(letter: str) -> str:
     return unicodedata.name(letter, "").partition(" ")[0]
+
+
+_STROKE: Final = "\u01c0"
+"""A letter that no name has, for those that are one upright stroke."""
+
+_STROKES: Final = str.maketrans({**dict.fromkeys("Il1", _STROKE), "0": "o", "O": "o"})
+_PAIRS: Final = (("rn", "m"), ("vv", "w"), ("VV", "w"))
+
+
+@lru_cache(maxsize=16_384)
+def outline(name: str) -> str:
+    """A name as a reader sees it: people cannot tell apart two names that have the same one.
+
+    A capital L differs from a small one here. Names are compared without regard to case as well.
+    """
+    seen = _latin(unicodedata.normalize("NFKC", name)).translate(_STROKES)
+    for pair, letter in _PAIRS:
+        seen = seen.replace(pair, letter)
+    return seen.casefold()
+
+
+_FORMS: Final = {_STROKE: ("i", "l", "1"), "o": ("o", "0"), "m": ("m", "rn"), "w": ("w", "vv")}
+"""The forms that a letter of an outline may have in the key of a name."""
+
+_TWINS_MAX: Final = 8192
+"""Beyond them, a look at all names is cheaper. `Marlon Holloway-10` has 5,184."""
+
+
+def twin_keys(name: str) -> list[str] | None:
+    """The keys that a name with the same outline can have; None if there are too many.
+
+    The capital I and the small one have the same key, so the names themselves are to be compared.
+    """
+    forms = [_FORMS.get(letter, (letter,)) for letter in outline(name)]
+    if prod(map(len, forms)) > _TWINS_MAX:
+        return None
+    return list(map("".join, product(*forms)))
 
 
 # ── names in answers ──────────────────────────────────────────────────────────────────────────────

@@ -38,7 +38,7 @@ from muster.machines.ids import (
     document_id,
     name_key,
 )
-from muster.machines.names import check_agent_name, check_seat
+from muster.machines.names import check_agent_name, check_looks_new, check_seat
 from muster.machines.state import Agent, Status, Team
 from muster.machines.tables import Row, Table
 from muster.machines.turns.messages import message_to_lead, read_upto
@@ -123,6 +123,8 @@ def _tell_lead(team: Team, text: str) -> Iterator[Fact]:
 
 def enroll_agent(team: Team, command: c.EnrollAgent, now: datetime) -> Iterator[Fact]:
     check_agent_name(team, command.name)
+    if command.authority is Authority.SELF:
+        check_looks_new(team, command.name)
     seat = free_seat(team) if command.seat is None else command.seat
     check_seat(seat)
     found = team.agents.get(seat)
@@ -206,6 +208,8 @@ def register_agent(team: Team, command: c.RegisterAgent, now: datetime) -> Itera
     agent = team.agents.get(seat) or Agent(seat=seat, authority=Authority.LEAD)
     _require_authority(team, agent, command.session)
     check_agent_name(team, profile.name, seat)
+    if agent.name != profile.name:
+        check_looks_new(team, profile.name, seat)
     if agent.status in (ALIVE, SLEEPING) and not _may_register_again(agent, profile):
         raise SeatTaken(seat=seat, name=agent.id, status=agent.status)
     hosted = command.hosted and agent.authority is Authority.LEAD

@@ -20,6 +20,7 @@ from muster.machines.identity.decide import enroll_agent, move
 from muster.machines.identity.membership import rename_agent
 from muster.machines.identity.memory import edit_soul
 from muster.machines.ids import SeatId, name_key
+from muster.machines.names import look_alike
 from muster.machines.spending import require_plausible
 from muster.machines.state import Agent, HandSession, Team
 from muster.machines.vocabulary import Authority, Status, Usage
@@ -92,8 +93,10 @@ def _enrolment(team: Team) -> c.EnrollAgent:
 
 
 def _free_name(team: Team) -> str:
-    numbers = range(1, len(team.agents) + 2)
-    return next(name for n in numbers if name_key(name := f"{PREFIX}-{n}") not in team.names)
+    names = (f"{PREFIX}-{number}" for number in range(1, len(team.agents) + 2))
+    return next(
+        name for name in names if name_key(name) not in team.names and not look_alike(team, name)
+    )
 
 
 def _seat_in(facts: Sequence[Fact]) -> SeatId:

@@ -15,6 +15,7 @@ from muster.machines.ids import SeatId, name_key
 from muster.machines.names import (
     check_agent_name,
     check_exchange,
+    check_looks_new,
     check_renaming,
     seat_called,
 )
@@ -246,3 +247,4 @@ def _check_name(team: Team, table: Listed, seat: SeatId | None) -> None:
         check_agent_name(team, table.name, seat)
     elif agent.name != table.name:
         check_renaming(team, agent, table.name)
+        check_looks_new(team, table.name, agent.seat)

@@ -18,7 +18,13 @@ from muster.machines import events as e
 from muster.machines.actors import refuse_agent
 from muster.machines.events import Fact
 from muster.machines.ids import MUSTER
-from muster.machines.names import check_agent_name, check_exchange, check_renaming, free_name
+from muster.machines.names import (
+    check_agent_name,
+    check_exchange,
+    check_looks_new,
+    check_renaming,
+    free_name,
+)
 from muster.machines.run_control.decide import sessions_of
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import NAMED_BY_SETTINGS, Urgency
@@ -37,6 +43,7 @@ def rename_agent(team: Team, command: c.RenameAgent, now: datetime) -> Sequence[
     if command.name == agent.name:
         return ()
     check_renaming(team, agent, command.name)
+    check_looks_new(team, command.name, agent.seat)
     renamed = e.AgentRenamed(seat=agent.seat, name=command.name, previous=agent.name)
     return (renamed,)
 

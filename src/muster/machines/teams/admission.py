@@ -7,16 +7,21 @@ exported. The same holds for the speaker of a message that was imported before.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 from typing import Final
 
-from muster.errors import Invalid, Refused
+from muster.errors import Invalid, LookAlike, Refused
 from muster.machines.bounds import CLOCKS_APART
 from muster.machines.documents import AgentDocument, MessageCopy
-from muster.machines.ids import MUSTER
-from muster.machines.names import check_agent_name, check_human_name
+from muster.machines.ids import MUSTER, SeatId
+from muster.machines.names import (
+    check_agent_name,
+    check_human_name,
+    check_looks_new,
+    look_alike,
+)
 from muster.machines.state import Agent, Team
 
 _UNNAMED: Final = re.compile(r"agent-identity:[0-9]{1,9}")
@@ -38,6 +43,22 @@ def _check_names(team: Team, agent: Agent, document: AgentDocument) -> None:
     for name in filter(None, (document.name, document.chosen_name, document.born_as)):
         if name not in known:
             check_agent_name(Team(human=team.human), name)
+            check_looks_new(Team(human=team.human, users=team.users), name)
+
+
+def check_told_apart(team: Team, after: Mapping[SeatId, AgentDocument]) -> None:
+    """Refuse a name that nobody here has and that looks like the name of an agent here.
+
+    `after` is the team as it would be. Two names that look alike and come together are taken: they
+    are an existing pair of the other team.
+    """
+    here = {agent.name for agent in team.agents.values() if not agent.retired}
+    for seat, document in after.items():
+        if document.name is None or document.name in here:
+            continue
+        other = look_alike(team, document.name, seat)
+        if other is not None and after[other.seat].name == other.name:
+            raise LookAlike(name=document.name, other=other.id, seat=other.seat)
 
 
 def _check_acts(agent: Agent, document: AgentDocument, now: datetime) -> None:

@@ -17,7 +17,7 @@ from muster.machines.documents import AgentDocument, MessageCopy
 from muster.machines.events import Event, Fact
 from muster.machines.ids import FIRST_ENROLLED_SEAT, LEAD_SEAT, SeatId, name_key
 from muster.machines.state import Agent, Status, Team
-from muster.machines.teams.admission import check_incoming, check_speakers
+from muster.machines.teams.admission import check_incoming, check_speakers, check_told_apart
 from muster.machines.teams.fold import authority_of, digest_of
 from muster.machines.teams.merge import (
     Documents,
@@ -41,6 +41,7 @@ def import_team(team: Team, command: c.ImportTeam, now: datetime) -> Iterator[Fa
     check_speakers(team, command.messages)
     held = {each.grid_position for each in documents if _is_held(team, each.grid_position)}
     after = _merged(team, documents, held)
+    check_told_apart(team, after)
     changed = tuple(after[seat] for seat in sorted(after) if _differs(team, after[seat]))
     lost = tuple(_discarded(team, documents, after))
     live = (seat for seat in held if seat in team.agents and not team.agents[seat].retired)
