@@ -144,6 +144,8 @@ GUIDES: Mapping[str, Guide] = {
             "[server]": Configure(),
             "server {": Leave("tests/web/test_behind_proxies.py runs nginx with it"),
             "example.org {": Leave("tests/web/test_behind_proxies.py runs Caddy with it"),
+            "[server]\ntrusted": Leave("tests/web/test_behind_proxies.py starts muster with it"),
+            "auth_basic": Leave("tests/web/test_behind_proxies.py runs nginx with it"),
         },
     ),
     "docs/guides/container.md": Guide(

@@ -1327,6 +1327,13 @@ EDGES = (
                 "test_a_person_signs_in_looks_acts_and_signs_out_through_a_proxy",
                 "test_events_reach_a_program_through_a_proxy_as_they_happen",
                 "test_a_proxy_leads_to_the_dashboard_from_the_prefix_without_a_slash",
+                "test_nginx_signs_people_in_and_muster_knows_their_names",
+            ],
+            "http/test_trusted_header.py": [
+                "test_a_person_acts_under_the_name_that_the_proxy_gives",
+                "test_the_header_from_elsewhere_is_refused_and_a_token_counts_before_it",
+                "test_a_page_of_another_site_cannot_act_through_the_proxy",
+                "test_a_header_that_anybody_could_send_is_refused_at_the_start",
             ],
             "http/test_auth.py": [
                 "test_a_path_prefix_is_a_part_of_links_and_cookies_and_may_come_with_requests",

@@ -46,11 +46,13 @@ class ProxyPlan(NamedTuple):
     muster: str
     cert: Path
     key: Path
+    secret: str = ""
+    """The secret with which it names people, whom it signs in itself."""
 
 
 def _guide(kind: str, changes: Mapping[str, str]) -> str:
     """The configuration in the guide, with the names of this machine."""
-    [text] = [each.text for each in blocks(GUIDE) if each.info == kind]
+    text, *_ = [each.text for each in blocks(GUIDE) if each.info == kind]
     for old, new in changes.items():
         assert old in text, (kind, old)
         text = text.replace(old, new)
@@ -65,11 +67,21 @@ def _files(plan: ProxyPlan) -> dict[str, str]:
     }
 
 
+def _naming_people(folder: Path, secret: str) -> str:
+    """The lines in the guide with which nginx signs people in, and names them."""
+    [text] = [each.text for each in blocks(GUIDE) if each.text.startswith("auth_basic")]
+    text = text.replace("/etc/nginx/muster.htpasswd", str(folder / "muster.htpasswd"))
+    return text.replace("a long random text", secret)
+
+
 @contextmanager
 def nginx(folder: Path, plan: ProxyPlan) -> Generator[None]:
     """nginx before a muster."""
     own = {"listen 443": f"listen 127.0.0.1:{plan.port}", "example.org;": "localhost;"}
     text = _guide("nginx", _files(plan) | own)
+    if plan.secret:
+        begin = "location /team/ {"
+        text = text.replace(begin, f"{begin}\n{_naming_people(folder, plan.secret)}")
     config = folder / "nginx.conf"
     config.write_text(NGINX_AROUND.format(folder=folder, guide=text))
     line = ["/usr/sbin/nginx", "-e", str(folder / "proxy.log"), "-c", str(config)]
@@ -102,7 +114,8 @@ def _running(line: list[str], folder: Path) -> Generator[None]:
         process.wait(WAIT_SECONDS)
 
 
-def until_up(url: str, cert: Path) -> None:
+def until_up(url: str, cert: Path, user: str = "") -> None:
     """Wait until the proxy at this address answers with muster's words."""
     line = ["curl", "-fsS", "--cacert", str(cert), f"{url}/api/health"]
+    line += ["--user", user] if user else []
     until(lambda: subprocess.run(line, check=False, capture_output=True).returncode == 0)

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from muster import Client
+from muster.http.signing_in.trusted_header import SECRET_VARIABLE
 from tests.asking import asker
 from tests.forkserver import ForkedProcess
 from tests.live import Server, live
@@ -93,3 +94,23 @@ def test_a_proxy_leads_to_the_dashboard_from_the_prefix_without_a_slash(behind: 
     with httpx.Client(verify=False, timeout=WAIT_SECONDS) as http:
         answer = http.get(behind.url)
         assert answer.headers["location"].endswith("/team/")
+
+
+def test_nginx_signs_people_in_and_muster_knows_their_names(tmp_path: Path) -> None:
+    cert, key = certificate(tmp_path)
+    port, secret = a_free_port(), "the secret of the two"
+    (tmp_path / "muster.htpasswd").write_text("Ada:{PLAIN}password\n")
+    url = f"https://localhost:{port}/team"
+    header = {"MUSTER_SERVER_TRUSTED_USER_HEADER": "X-Remote-User", SECRET_VARIABLE: secret}
+    with live(tmp_path / "home", MUSTER_SERVER_PUBLIC_URL=url, **header) as server:
+        with asker(server, server.token) as boss:
+            boss.asked("PUT", "/api/users/Ada", 200, json={"role": "member"})
+        with (
+            nginx(tmp_path, ProxyPlan(port, server.url, cert, key, secret)),
+            httpx.Client(verify=False, timeout=WAIT_SECONDS) as http,
+        ):
+            until_up(url, cert, "Ada:password")
+            forged = {"x-remote-user": "Grace"}
+            me = http.get(f"{url}/api/me", auth=("Ada", "password"), headers=forged).json()
+            assert (me["user"], me["role"]) == ("Ada", "member")
+            assert http.get(f"{url}/api/me", headers=forged).status_code == 401

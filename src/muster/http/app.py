@@ -67,6 +67,7 @@ from muster.http.signing_in import routes as sign_in_routes
 from muster.http.signing_in.browser_sessions import BrowserSessions
 from muster.http.signing_in.public_address import PublicAddress
 from muster.http.signing_in.refusals import RefusedRequests
+from muster.http.signing_in.trusted_header import NO_TRUSTED_HEADER, TrustedHeader
 from muster.http.stream import Streams
 from muster.http.waiting import CallerGone, LongPolls
 from muster.machines.events import SessionEnd, TokenRevoked, TokenRotated, UserSet
@@ -110,14 +111,19 @@ def _plain_routes() -> Iterator[Route]:
 
 
 def build(
-    muster: Muster, *, host: str = "127.0.0.1", home: Path | None = None, public_url: str = ""
+    muster: Muster,
+    *,
+    host: str = "127.0.0.1",
+    home: Path | None = None,
+    public_url: str = "",
+    trusted: TrustedHeader = NO_TRUSTED_HEADER,
 ) -> "Api":
     """The application that serves one open team, under the names of this host.
 
     Browsers stay signed in over a restart if there is a home to keep their sessions in.
     """
     public = PublicAddress.of(public_url)
-    browsers = BrowserSessions(muster.clock.wall, muster.ids, home, public)
+    browsers = BrowserSessions(muster.clock.wall, muster.ids, home, public, trusted)
     muster.push.subscribers = browsers
     access = AccessControl(
         host=host,

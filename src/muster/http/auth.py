@@ -89,7 +89,7 @@ class AccessControl:
         """The caller of this route, if it may call it."""
         self._check_host(request)
         secret = bearer(request)
-        has_cookie = self.browsers.cookie_of(request) is not None
+        has_cookie = self.browsers.is_in(request)
         by_cookie = secret is None and has_cookie and not route.is_public
         _check_origin(request, self.browsers.public.origin, needed=by_cookie)
         if by_cookie:
@@ -115,7 +115,10 @@ class AccessControl:
 
     def name_of(self, request: Request, team: Team) -> str:
         """The bearer of a request's token in words, for the record of refusals."""
-        token = token_for(request, team, self.browsers, self._session_tokens)
+        try:
+            token = token_for(request, team, self.browsers, self._session_tokens)
+        except Forbidden:  # a header that only the trusted proxy may send
+            token = None
         if token is None:
             return "a stranger"
         named = token.user or (team.agents[token.seat].id if token.seat is not None else token.role)
@@ -143,7 +146,7 @@ def token_for(
     """
     secret = bearer(request)
     if secret is None:
-        found = browsers.token_of(team, browsers.cookie_of(request))
+        found = browsers.token_for(team, request)
     else:
         found = token_of(team, secret) or session_tokens.token_of(team, secret)
     return None if found is None else in_force(team, found)

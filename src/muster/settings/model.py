@@ -35,6 +35,7 @@ from muster.settings.rules import (
     WrongError,
     check_database,
     check_public_url,
+    check_trusted,
     converted,
     has_password,
     in_words,
@@ -403,6 +404,8 @@ def _checked(key: str, value: object, *, strict: bool) -> object:
         _check_human(str(result))
     if key == "server.public_url":
         check_public_url(str(result))
+    if key.startswith("server.trusted_"):
+        check_trusted(key, str(result))
     if key == STORE_DATABASE:
         check_database(key, str(result))
     return result

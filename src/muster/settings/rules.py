@@ -6,6 +6,7 @@
 import re
 from collections.abc import Iterable
 from enum import EnumMeta
+from ipaddress import ip_network
 from types import NoneType
 from typing import Annotated, Any, Final, Literal, NamedTuple, cast, get_args, get_origin
 from urllib.parse import parse_qs, urlsplit
@@ -21,6 +22,8 @@ DATABASE_SCHEMES: Final = ("postgresql", "postgres")
 OWN_PATHS: Final = frozenset({"api", "mcp", "service-worker.js", "sign-in", "web"})
 """First parts of the server's own paths: as a path prefix they would be ambiguous."""
 
+_HEADER: Final = re.compile(r"[A-Za-z0-9-]{2,64}")
+_OTHER_HEADERS: Final = frozenset({"authorization", "cookie", "host", "origin", "content-type"})
 _PREFIX: Final = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+")
 
 
@@ -162,6 +165,22 @@ def _is_public_url(url: str) -> bool:
     is_free = not prefix or (_PREFIX.fullmatch(prefix) and prefix.split("/")[1] not in OWN_PATHS)
     is_place = parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in url
     return is_place and url.rstrip("/") == whole and bool(is_free)
+
+
+def check_trusted(key: str, text: str) -> None:
+    """The header of a proxy is a name of HTTP's, and its address is one, or a network."""
+    if not text:
+        return
+    if key == "server.trusted_user_header":
+        if not _HEADER.fullmatch(text) or text.lower() in _OTHER_HEADERS:
+            remedy = "Write a header of its own, such as X-Remote-User."
+            raise WrongError(f"{key} is {shown(text)}", remedy)
+        return
+    try:
+        ip_network(text)
+    except ValueError as wrong:
+        remedy = "Write it as 10.0.0.7 or 10.0.0.0/24."
+        raise WrongError(f"{key} is {shown(text)} ({wrong})", remedy) from None
 
 
 def check_database(key: str, url: str) -> None:

@@ -23,6 +23,20 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
             "it listens on."
         ),
     ] = ""
+    trusted_user_header: Annotated[
+        str,
+        Rule(
+            "Header in which the proxy names the person whom it signed in, such as X-Remote-User; "
+            "it needs trusted_proxy or the variable MUSTER_PROXY_SECRET."
+        ),
+    ] = ""
+    trusted_proxy: Annotated[
+        str,
+        Rule(
+            "Address or network from which trusted_user_header is taken, such as 10.0.0.7; empty "
+            "is any, with the secret."
+        ),
+    ] = ""
     tls_cert: Annotated[
         str, Rule("File with the certificate of TLS and its chain (PEM); empty means no TLS.")
     ] = ""

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from muster.machines import commands as c
-from muster.machines.access.users import in_force, lesser
+from muster.machines.access.users import in_force, lesser, person_token
 from muster.machines.kernel import deadlines
 from muster.machines.vocabulary import Authority, Role
 from tests.machines.scene import Scene
@@ -62,6 +62,17 @@ def test_a_token_grants_what_its_role_and_its_user_both_permit() -> None:
 )
 def test_roles_of_people_are_ordered(one: Role, other: Role, less: Role) -> None:
     assert lesser(one, other) is lesser(other, one) is less
+
+
+def test_a_person_whom_somebody_else_signed_in_has_the_rights_of_that_name() -> None:
+    scene = with_ada()
+    ada = person_token(scene.team, "ADA")
+    assert ada is not None
+    assert (ada.user, ada.role) == ("Ada", Role.MEMBER)
+    human = person_token(scene.team, "marcus")
+    assert human is not None
+    assert (human.user, human.role) == ("", Role.OPERATOR)
+    assert person_token(scene.team, "Bo") is None
 
 
 def test_a_user_who_is_removed_has_no_tokens() -> None:

@@ -15,16 +15,19 @@ from typing import Final, NamedTuple
 from muster.claude_plugin.hooks import server as hooks
 from muster.claude_plugin.hooks.desk import HookDesk
 from muster.engine.tasks import background, run_to_completion
+from muster.errors import BadSettings
 from muster.home import address, operator_token
 from muster.http import app as http
 from muster.http.auth import new_token, token_of
 from muster.http.server import HttpServer, TlsFiles, serve_until, url_of
 from muster.http.signing_in.codes import sign_in_link
 from muster.http.signing_in.digests import digest
+from muster.http.signing_in.trusted_header import TrustedHeader
 from muster.machines.commands import RevokeToken
 from muster.machines.ids import MUSTER
 from muster.machines.vocabulary import Role
-from muster.settings.model import Settings
+from muster.settings.model import SETTINGS_FILE, Settings
+from muster.settings.rules import WrongError
 from muster.team import Muster
 
 UNIT_VARIABLE: Final = "MUSTER_UNIT"
@@ -42,6 +45,15 @@ def public_url(settings: Settings, encrypted: EncryptedListener | None) -> str:
     """The address that people use, if it is another one than that of programs."""
     own = "" if encrypted is None else url_of(encrypted.listener)
     return settings.server.public_url.rstrip("/") or own.replace("http://", "https://", 1)
+
+
+def trusted_header(home: Path, settings: Settings) -> TrustedHeader:
+    """The header that names people. Raises `BadSettings` where anybody could send it."""
+    try:
+        return TrustedHeader.of(settings.server, os.environ)
+    except WrongError as wrong:
+        path = home / SETTINGS_FILE
+        raise BadSettings(path=path, line=0, what=wrong.what, remedy=wrong.remedy) from None
 
 
 @asynccontextmanager
@@ -68,7 +80,10 @@ async def serving(
         ready(sign_in_link(public or url_of(listener), api.sign_in_code(digest(secret))))
         up.set()
 
-    api = http.build(muster, host=settings.server.host, home=home, public_url=public)
+    trusted = trusted_header(home, settings)
+    api = http.build(
+        muster, host=settings.server.host, home=home, public_url=public, trusted=trusted
+    )
     if encrypted is None:
         answered = [(HttpServer(api, publish, on_end=api.end_waiting), listener)]
     else:

@@ -24,7 +24,13 @@ from muster.cli.run.drain_report import DrainReport
 from muster.cli.run.notifying import Notifier
 from muster.cli.run.open import has_screen
 from muster.cli.run.server_log import log_to_file
-from muster.cli.run.serving import EncryptedListener, own_address, public_url, serving
+from muster.cli.run.serving import (
+    EncryptedListener,
+    own_address,
+    public_url,
+    serving,
+    trusted_header,
+)
 from muster.cli.run.stop_signals import StopSignals
 from muster.cli.run.team_database import remember_database
 from muster.cli.run.trusting import require_trust
@@ -103,6 +109,7 @@ def up(
     require_trust(home, settings, is_given=trust)
     _check_database(ctx, database, demo=demo)
     tls = _tls_files(settings)
+    trusted_header(home, settings)
     options = _options(chosen, demo=demo)
     is_new = not demo and not has_log(home)
     if detach:

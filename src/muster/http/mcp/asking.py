@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.types import Message, Receive, Scope
 
 from muster.client.requests import ApiRequest
+from muster.http.signing_in.trusted_header import VERIFIED
 
 T = TypeVar("T")
 
@@ -34,6 +35,8 @@ def inner_request(outer: Request, request: ApiRequest[T]) -> Request:
         "query_string": query.encode("ascii"),
         "headers": headers,
     }
+    if VERIFIED in outer.scope:  # the person whom a proxy named in the outer request
+        scope[VERIFIED] = outer.scope[VERIFIED]
     return Request(scope, _body(request.content))
 
 

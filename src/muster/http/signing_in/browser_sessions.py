@@ -20,10 +20,12 @@ from msgspec.structs import replace
 from starlette.requests import Request
 
 from muster.engine.ports import Ids
+from muster.errors import Forbidden
 from muster.http.signing_in.codes import SignInCodes
 from muster.http.signing_in.digests import digest
 from muster.http.signing_in.public_address import NO_PUBLIC_ADDRESS, PublicAddress
-from muster.machines.access.users import PEOPLE_ROLES, in_force
+from muster.http.signing_in.trusted_header import NO_TRUSTED_HEADER, TrustedHeader
+from muster.machines.access.users import PEOPLE_ROLES, in_force, person_token
 from muster.machines.state import Team, Token
 from muster.notify.push.subscription import PushSubscription, PushTarget
 from muster.regular_files import open_for_owner_only, read_regular
@@ -78,10 +80,14 @@ class BrowserSessions:
         ids: Ids,
         home: Path | None = None,
         public: PublicAddress = NO_PUBLIC_ADDRESS,
+        trusted: TrustedHeader = NO_TRUSTED_HEADER,
     ) -> None:
         """Go on with the sessions in the home; without one, they end with this process."""
         self.public = public
         """The address that browsers use, if it is not the one that the server listens on."""
+
+        self.trusted = trusted
+        """The header in which a proxy names people, who then need no session."""
 
         self._now = now
         self._ids = ids
@@ -107,6 +113,21 @@ class BrowserSessions:
         if session is None or session.until <= self._now():
             return None
         return team.tokens.get(session.token)
+
+    def token_for(self, team: Team, request: Request) -> Token | None:
+        """The token of the person at a browser: whom the proxy names, or who signed in here."""
+        name = self.trusted.person_of(request)
+        if name is None:
+            return self.token_of(team, self.cookie_of(request))
+        found = person_token(team, name)
+        if found is None:
+            remedy = "An operator adds people with `muster user add`."
+            raise Forbidden(who=repr(name), act="take part in this team", remedy=remedy)
+        return found
+
+    def is_in(self, request: Request) -> bool:
+        """Whether a request has what browsers send by themselves: a cookie, or a proxy's header."""
+        return self.cookie_of(request) is not None or self.trusted.is_in(request)
 
     def cookie_of(self, request: Request) -> str | None:
         """The id of a session that a browser sent."""

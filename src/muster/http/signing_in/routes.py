@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 
 from starlette.responses import Response
 
-from muster.errors import NotFound, SignInExpired, Unauthenticated
+from muster.errors import Forbidden, NotFound, SignInExpired, Unauthenticated
 from muster.http.routing import OPERATOR, PEOPLE_AND_VIEWERS, ApiCall, JsonResponse, route
 from muster.http.signing_in.browser_sessions import SESSION_DAYS
 from muster.http.signing_in.digests import digest
@@ -44,7 +44,7 @@ class SignedIn(View, frozen=True, kw_only=True):
 @route("GET", "/", public=True)
 async def front_page(call: ApiCall) -> Response:
     """The dashboard, or the page to sign in."""
-    known = call.browsers.token_of(call.team, _cookie(call)) is not None
+    known = call.browsers.token_for(call.team, call.request) is not None
     return front(call.request) if known else sign_in_page(call.request)
 
 
@@ -78,7 +78,11 @@ async def sign_out(call: ApiCall) -> Response:
 @route("POST", "/api/session/code", may=PEOPLE_AND_VIEWERS)
 async def issue_code(call: ApiCall) -> SignInCode:
     """Issue a code that signs a browser in once, as the caller."""
-    [found] = [key for key, each in call.team.tokens.items() if each.id == call.caller.token]
+    keys = [key for key, each in call.team.tokens.items() if each.id == call.caller.token]
+    if not keys:
+        remedy = "Sign in through the proxy on the other browser, too."
+        raise Forbidden(who="A person without a token", act="issue a sign-in code", remedy=remedy)
+    [found] = keys
     code, until = call.browsers.codes.issue(found)
     return SignInCode(code=code, until=until)
 

@@ -61,6 +61,18 @@ def lesser(one: Role, other: Role) -> Role:
     return min(one, other, key=PEOPLE_ROLES.index)
 
 
+def person_token(team: Team, name: str) -> Token | None:
+    """The rights of a person whom somebody else signed in, as a token that is not stored.
+
+    The human of the team is an operator.
+    """
+    key = name_key(name)
+    user = team.users.get(key)
+    if user is not None:
+        return Token(id=f"user {user.name}", role=user.role, user=user.name, scope=user.scope)
+    return Token(id="user", role=Role.OPERATOR) if key == name_key(team.human) else None
+
+
 def in_force(team: Team, token: Token) -> Token:
     """A token with the role and the scope that it grants now: not more than its user's."""
     user = team.users.get(name_key(token.user)) if token.user else None
