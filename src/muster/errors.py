@@ -270,6 +270,10 @@ class NoSession(Refused):
     message."""
 
 
+class TooManyApprovals(Refused):
+    """{name!r} has {limit} open requests for approval, which is the limit. Wait for an answer."""
+
+
 class CannotMakeWorkspace(Unavailable):
     """Cannot make a worktree for {name!r} in {folder}: {why}. {remedy}"""
 

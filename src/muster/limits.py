@@ -570,6 +570,9 @@ APPROVAL_FILES_COUNTED_MAX: Final = 10_000
 APPROVAL_DETAIL_CHARS_MAX: Final = 4000
 """How much of a tool call a person is shown for approval: more than anybody reads."""
 
+APPROVALS_OPEN_MAX: Final = 64
+"""Open requests of one agent: more than calls in parallel, and no flood for the person."""
+
 # ── clocks ────────────────────────────────────────────────────────────────────────────────────────
 
 CLOCK_STEP_SECONDS: Final = 2.0

@@ -3,6 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
+from muster.limits import APPROVALS_OPEN_MAX
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.state import TurnState
@@ -213,3 +214,68 @@ def test_a_permission_reaches_further_than_once_only_with_rules_for_that() -> No
     for_session = replace(always, approval=ask(scene), scope=ApprovalScope.SESSION)
     refused = scene.refuse(for_session, "invalid")
     assert "the program of Lyra offers no rule for Bash" in str(refused)
+
+
+# ── agents that connect by themselves ─────────────────────────────────────────────────────────────
+
+
+def visitors() -> Scene:
+    """Two agents that connect by themselves, in a channel; the first has the turn."""
+    scene = Scene()
+    scene.connected("Lyra", "Kael")
+    scene.channel_of("Lyra", "Kael")
+    return scene
+
+
+def request_of(scene: Scene, name: str = "Lyra") -> c.RequestApproval:
+    return c.RequestApproval(seat=scene.seat(name), tool="deploy", detail="to prod", seconds=600)
+
+
+def test_an_agent_that_connects_by_itself_asks_and_its_turn_waits_for_the_answer() -> None:
+    scene = visitors()
+    asked = facts(scene.do(request_of(scene)), e.ApprovalRequested)[0]
+    assert (asked.seat, asked.session) == (scene.seat("Lyra"), None)
+    assert (scene.state("Lyra"), scene.state("Kael")) == (WAITING, QUEUED)
+    events = answer(scene, asked.approval)
+    assert moves(events) == [("Lyra", "WAITING", "ACTIVE", "approval_answered")]
+
+
+@pytest.mark.parametrize("leave", ["disconnected", "heartbeat", "disabled", "retired"])
+def test_its_request_ends_when_it_leaves(leave: str) -> None:
+    scene = visitors()
+    seat = scene.seat("Lyra")
+    scene.do(request_of(scene))
+    leaving = {
+        "disabled": c.DisableAgent(seat=seat),
+        "retired": c.RetireAgent(seat=seat),
+    }.get(leave, c.DisconnectAgent(seat=seat, reason=leave))
+    [settled] = facts(scene.do(leaving), e.ApprovalAnswered)
+    assert (settled.allow, settled.how) == (False, Answered.SESSION_END)
+    assert not scene.team.agents[seat].approvals
+    assert scene.state("Kael") is ACTIVE
+
+
+def test_only_an_agent_that_is_here_by_itself_asks_without_a_session() -> None:
+    scene = visitors()
+    scene.running("Mira")
+    scene.refuse(request_of(scene, "Mira"), "no_session")
+    scene.do(c.DisconnectAgent(seat=scene.seat("Kael"), reason="left"))
+    scene.refuse(request_of(scene, "Kael"), "wrong_state")
+    scene.refuse(c.RequestApproval(tool="deploy", detail="x", seconds=60), "invalid")
+
+
+def test_one_agent_cannot_flood_a_person_with_requests() -> None:
+    scene = visitors()
+    scene.do_all([request_of(scene)] * APPROVALS_OPEN_MAX)
+    scene.refuse(request_of(scene), "too_many_approvals")
+    answer(scene, scene.team.agents[scene.seat("Lyra")].approvals[0].id)
+    scene.do(request_of(scene))
+
+
+def test_its_request_is_still_open_after_a_restart_of_muster() -> None:
+    scene = visitors()
+    asked = facts(scene.do(request_of(scene)), e.ApprovalRequested)[0]
+    scene.boot()
+    assert scene.state("Lyra") is WAITING
+    answer(scene, asked.approval)
+    assert scene.state("Lyra") is ACTIVE

@@ -389,27 +389,50 @@ def test_a_member_leads_the_team_under_their_own_name(team: Inside, scene: Scene
     assert answers[-1]["actor"] == "person:Mia"
 
 
+@pytest.mark.parametrize("mode", REVISIONS)
+@pytest.mark.parametrize("runs", [True, False])
 def test_an_agent_asks_for_approval_and_is_told_the_answer(
-    team: Inside, scene: Scene, monkeypatch: pytest.MonkeyPatch
+    team: Inside, scene: Scene, runs: bool, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(approving, "LOOK_SECONDS", 0.02)
-    team.runs("Ada")
-    token = scene.post("/api/tokens", {"role": "agent", "agent": "Ada"})["secret"]
+    """Both an agent that muster runs and one that connects by itself."""
+    monkeypatch.setattr(approving, "PROGRESS_SECONDS", 0.02)
+    name, token = scene.named("pm"), scene.tokens["pm"]
+    if runs:
+        name = "Ada"
+        team.runs(name)
+        token = scene.post("/api/tokens", {"role": "agent", "agent": name})["secret"]
 
     async def play() -> None:
-        async with over_http(team.server, token) as ada:
-            asked = await called(ada, "approval_request", tool="deploy", detail="to prod", wait=0)
+        async with over_http(team.server, token, mode) as agent:
+            asked = await called(agent, "approval_request", tool="deploy", detail="to prod", wait=0)
             assert (asked["open"], asked["allow"]) == (True, None)
-            waiting = asyncio.ensure_future(called(ada, "approval_await", approval=asked["id"]))
+            needs = (await asyncio.to_thread(scene.get, "/api/needs"))["needs"]
+            assert [each["agent"] for each in needs if each["approval"] == asked["id"]] == [name]
+            waiting = asyncio.ensure_future(called(agent, "approval_await", approval=asked["id"]))
             answer = {"allow": True, "note": "go"}
             await asyncio.to_thread(scene.post, f"/api/approvals/{asked['id']}", answer)
             told = await waiting
             assert (told["open"], told["allow"], told["note"]) == (False, True, "go")
-            assert (told["agent"], told["how"]) == ("Ada", "person")
-            assert (await refused(ada, "approval_await", approval="1"))["code"] == "not_found"
+            assert (told["agent"], told["how"]) == (name, "person")
+            assert (await refused(agent, "approval_await", approval="1"))["code"] == "not_found"
+
+    asyncio.run(play())
+
+
+def test_the_request_of_an_agent_that_connects_by_itself_ends_when_it_leaves(
+    team: Inside, scene: Scene
+) -> None:
+    async def play() -> None:
         async with over_http(team.server, scene.tokens["pm"]) as pm:
-            problem = await refused(pm, "approval_request", tool="deploy", detail="to prod")
-            assert problem["code"] == "no_session"
+            asked = await called(pm, "approval_request", tool="deploy", detail="to prod", wait=0)
+            assert scene.state("pm") == "WAITING"
+            await asyncio.to_thread(scene.agent, "pm", "disconnect")
+            told = await called(pm, "approval_await", approval=asked["id"])
+            assert (told["open"], told["allow"], told["how"]) == (False, False, "session_end")
+            assert scene.holder() == "dev"
+            # a request connects it again
+            again = await called(pm, "approval_request", tool="deploy", detail="now", wait=0)
+            assert again["open"]
 
     asyncio.run(play())
 

@@ -107,7 +107,7 @@ class Crowd:
             yield c.RenewTurn(channel=channel.id, seat=seat, epoch=epoch, heartbeat=beats)
 
     def ask(self, team: Team) -> Iterator[Command]:
-        """A session asks for approval, a person answers, or usage is reported."""
+        """A session or an agent asks for approval, a person answers, or usage is reported."""
         asked = [approval.id for agent in team.agents.values() for approval in agent.approvals]
         session = self._chance.choice((*sorted(team.sessions), SessionId("stranger")))
         act = self._chance.randrange(4)
@@ -115,8 +115,10 @@ class Crowd:
             approval = self._chance.choice((*asked, "0"))
             yield c.AnswerApproval(approval=approval, allow=self._chance.random() < 0.5)
         elif act < 3:
+            alone = self._chance.random() < 0.3
             yield c.RequestApproval(
-                session=session,
+                session=None if alone else session,
+                seat=self._any_agent(team).seat,
                 tool="Bash",
                 detail="make",
                 seconds=self._chance.choice((5, 60, 600)),

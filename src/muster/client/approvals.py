@@ -7,14 +7,15 @@ from muster.views.answers.approvals import ApprovalState, DecisionList
 def request_approval(
     tool: str, detail: str, *, seconds: float | None = None, agent: str | None = None
 ) -> ApiRequest[ApprovalState]:
-    """Ask a person for approval, as an agent that muster runs; denied after `seconds`."""
+    """Ask a person for approval, as an agent; denied after `seconds`."""
     body = given(tool=tool, detail=detail, seconds=seconds, agent=agent)
     return ApiRequest(method="POST", path=api_path("approvals"), answer=ApprovalState, body=body)
 
 
-def approval(approval: str) -> ApiRequest[ApprovalState]:
-    """A request for approval, and its answer when there is one."""
-    return ApiRequest(method="GET", path=api_path("approvals", approval), answer=ApprovalState)
+def approval(approval: str, *, wait_s: float = 0.0) -> ApiRequest[ApprovalState]:
+    """A request for approval, and its answer when there is one; wait up to `wait_s` for it."""
+    path, query = api_path("approvals", approval), {"wait": wait_s} if wait_s else {}
+    return ApiRequest(method="GET", path=path, answer=ApprovalState, query=query, waits_s=wait_s)
 
 
 def decisions(

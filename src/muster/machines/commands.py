@@ -672,9 +672,15 @@ class ReportCurrent(Command, frozen=True, kw_only=True):
 
 
 class RequestApproval(Command, frozen=True, kw_only=True):
-    """A session asks a person for approval. After `seconds` the default applies."""
+    """A session, or an agent that connects by itself, asks a person for approval.
 
-    session: SessionId
+    After `seconds` the default applies.
+    """
+
+    session: SessionId | None = None
+    seat: SeatId | None = None
+    """The agent that asks, where it has no session."""
+
     tool: str
     detail: str
     by: str = ""
@@ -701,10 +707,10 @@ class AnswerApproval(Command, frozen=True, kw_only=True):
 
 
 class WithdrawApprovals(Command, frozen=True, kw_only=True):
-    """Close the open requests of a session that has ended."""
+    """Close the open requests of a session that has ended, or of an agent that has left."""
 
     seat: SeatId
-    session: SessionId
+    session: SessionId | None
 
 
 class CheckApprovals(Command, frozen=True, kw_only=True):

@@ -767,7 +767,9 @@ class ApprovalRequested(Fact, frozen=True, kw_only=True):
 
     approval: str
     seat: SeatId
-    session: SessionId
+    session: SessionId | None = None
+    """The session that asked; none where the agent connects by itself."""
+
     tool: str
     detail: str
     until: datetime
@@ -787,7 +789,8 @@ class ApprovalRequested(Fact, frozen=True, kw_only=True):
 
 
 class ApprovalAnswered(Fact, frozen=True, kw_only=True):
-    """A request was allowed or denied: by a person, by timeout, or by the end of its session."""
+    """A request was allowed or denied: by a person, by timeout, or because its session has ended or
+    its agent has left."""
 
     approval: str
     seat: SeatId

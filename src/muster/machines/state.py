@@ -214,7 +214,9 @@ class Approval(Record, frozen=True, kw_only=True):
     """An open request for approval: an action that a person must allow."""
 
     id: str
-    session: SessionId
+    session: SessionId | None = None
+    """The session that asked; none where the agent connects by itself."""
+
     tool: str
     detail: str
     since: datetime

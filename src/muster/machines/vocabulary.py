@@ -279,7 +279,7 @@ class Answered(StrEnum):
 
     PERSON = "person"
     DEADLINE = "deadline"  # timeout: the declared default applies
-    SESSION_END = "session_end"  # the session that asked has ended
+    SESSION_END = "session_end"  # the session that asked has ended, or the agent has left
 
 
 class ApprovalScope(StrEnum):

@@ -71,7 +71,7 @@ class Approvals:
     def _note(self, commit: Commit) -> None:
         for event in commit.events:
             fact = event.fact
-            if isinstance(fact, e.ApprovalRequested):
+            if isinstance(fact, e.ApprovalRequested) and fact.session is not None:
                 self._open[fact.approval] = asyncio.get_running_loop().create_future()
             elif isinstance(fact, e.ApprovalAnswered):
                 answer = self._open.get(fact.approval)

@@ -231,6 +231,7 @@ def tries(team: Team) -> Iterator[Command]:
         for outcome in Outcome:
             yield c.ReportSessionEnded(session=session, outcome=outcome)
     for seat in seats:
+        yield c.RequestApproval(seat=seat, tool="Bash", detail="rm -r build", seconds=60)
         yield from _about(seat)
         for channel in channels:
             yield from _in(channel, seat)

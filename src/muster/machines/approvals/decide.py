@@ -1,8 +1,8 @@
 """Approvals: actions of an agent that a person must allow.
 
 A request is settled once: by a person, by its default at the deadline, or by the end of the session
-that made it. While a request is open its agent is WAITING, and the timeouts of its turns are
-suspended.
+that made it. An agent that connects by itself has no session: its requests end when it leaves.
+While a request is open its agent is WAITING, and the timeouts of its turns are suspended.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,15 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from muster.errors import Invalid, NotFound, UnknownSession
+from muster.errors import (
+    Invalid,
+    NoSession,
+    NotFound,
+    TooManyApprovals,
+    UnknownSession,
+    WrongState,
+)
+from muster.limits import APPROVALS_OPEN_MAX
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.actors import refuse_agent
@@ -18,21 +26,19 @@ from muster.machines.events import Fact
 from muster.machines.state import Agent, Approval, Team
 from muster.machines.turns.messages import check_text
 from muster.machines.turns.table import check_seconds, seconds
-from muster.machines.vocabulary import Answered, ApprovalScope
+from muster.machines.vocabulary import Answered, ApprovalScope, Authority
 
 # ── deciding ──────────────────────────────────────────────────────────────────────────────────────
 
 
 def request_approval(team: Team, command: c.RequestApproval, now: datetime) -> Sequence[Fact]:
-    session = team.sessions.get(command.session)
-    if session is None:
-        raise UnknownSession(session=command.session)
+    agent = _asking(team, command)
     check_seconds("seconds", command.seconds)
     check_text(command.detail)
     requested = e.ApprovalRequested(
         approval=str(team.seq + 1),
-        seat=session.seats[0],
-        session=session.id,
+        seat=agent.seat,
+        session=command.session,
         tool=command.tool,
         detail=command.detail,
         by=command.by,
@@ -44,6 +50,26 @@ def request_approval(team: Team, command: c.RequestApproval, now: datetime) -> S
         change=command.change,
     )
     return (requested,)
+
+
+def _asking(team: Team, command: c.RequestApproval) -> Agent:
+    """The agent that asks: that of the session, or one that is here without any."""
+    if command.session is not None:
+        session = team.sessions.get(command.session)
+        if session is None:
+            raise UnknownSession(session=command.session)
+        agent = team.agents[session.seats[0]]
+    else:
+        if command.seat is None:
+            raise Invalid(what="seat", why="must be given where no session asks")
+        agent = team.agent(command.seat)
+        if agent.authority is not Authority.SELF:
+            raise NoSession(name=agent.id, human=team.human)
+        if not agent.present:
+            raise WrongState(act="request an approval for", name=agent.id, state="not connected")
+    if len(agent.approvals) >= APPROVALS_OPEN_MAX:
+        raise TooManyApprovals(name=agent.id, limit=APPROVALS_OPEN_MAX)
+    return agent
 
 
 def answer_approval(team: Team, command: c.AnswerApproval, now: datetime) -> Sequence[Fact]:

@@ -88,10 +88,18 @@ def _presence(team: Team, event: Event, fact: StateTransition) -> Iterator[Comma
     if fact.target == Status.ALIVE and agent.present:
         yield c.Arrive(seat=fact.seat)
         yield from _dependents(team, agent)
-    elif fact.source == Status.ALIVE and fact.trigger != "session_end":
+    elif fact.source == Status.ALIVE:
+        yield from _own_requests(agent)
         # The coupling of `SessionEnd` sends its own Depart: it knows whether the end was orderly.
-        yield c.Depart(seat=fact.seat, orderly=False, reason=fact.trigger)
+        if fact.trigger != "session_end":
+            yield c.Depart(seat=fact.seat, orderly=False, reason=fact.trigger)
     yield from names_to_regain(team) if fact.target == Status.SLEEPING else ()
+
+
+def _own_requests(agent: Agent) -> Iterator[Command]:
+    """The end of the requests for approval of an agent that leaves and has no session."""
+    if any(each.session is None for each in agent.approvals):
+        yield c.WithdrawApprovals(seat=agent.seat, session=None)
 
 
 @coupling(e.TokenRevoked, "An agent without a token is no longer alive.")
@@ -141,6 +149,7 @@ def _added_again(team: Team, event: Event, fact: e.AgentRestored) -> Iterator[Co
 @coupling(e.AgentDisabled, "A disabled agent is OFFLINE, and its session ends.")
 def _disabled(team: Team, event: Event, fact: e.AgentDisabled) -> Iterator[Command]:
     agent = team.agents[fact.seat]
+    yield from _own_requests(agent)
     if agent.status is Status.ALIVE or team.busy_in(agent):
         yield c.Depart(seat=fact.seat, orderly=False, reason="disabled")
     yield c.StopSession(seat=fact.seat, reason="it was disabled")

@@ -84,7 +84,8 @@ def _of_run(team: Team, agent: Agent) -> Iterator[str]:
         yield f"{who} has answered generation {run.answered}, which is beyond {run.generation}"
     if agent.session is not None and agent.session not in team.sessions:
         yield f"{who} is in session {agent.session!r}, which is over"
-    if any(each.session not in (agent.session, *agent.tasks) for each in agent.approvals):
+    owners = (agent.session, *agent.tasks, *([None] if agent.present else []))
+    if any(each.session not in owners for each in agent.approvals):
         yield f"{who} has an open approval that belongs to none of its sessions"
     if any(each not in team.sessions for each in agent.tasks):
         yield f"{who} has a task session that is over"

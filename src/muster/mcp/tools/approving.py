@@ -1,7 +1,6 @@
 """Tools for approvals: an agent asks a person, and waits for the answer."""
 
-import asyncio
-from typing import Annotated, Final
+from typing import Annotated
 
 import msgspec
 
@@ -10,11 +9,8 @@ from muster.client.sending import TimeLimit
 from muster.limits import APPROVAL_DETAIL_CHARS_MAX
 from muster.mcp.calls import McpCall
 from muster.mcp.declaring import AGENT, ToolInput, tool
-from muster.mcp.tools.turns import AWAIT_SECONDS_MAX
+from muster.mcp.tools.turns import AWAIT_SECONDS_MAX, PROGRESS_SECONDS
 from muster.views.answers.approvals import ApprovalState
-
-LOOK_SECONDS: Final = 1.0
-"""How often a call that waits looks for the answer of a person, and reports progress."""
 
 Wait = Annotated[
     float,
@@ -52,7 +48,7 @@ async def approval_request(call: McpCall, given: ApprovalInput) -> ApprovalState
     """Ask a person to allow something before you do it, and wait for the answer.
 
     Your turn waits meanwhile. While `open` is true there is no answer: call approval_await. Do it
-    only if `allow` is true. For agents that muster runs; others ask with send_message.
+    only if `allow` is true. The request ends when you leave the team.
     """
     asked = approvals.request_approval(given.tool, given.detail, seconds=given.seconds)
     return await _answered(call, await call.ask(asked), given.wait)
@@ -68,7 +64,7 @@ async def _answered(call: McpCall, state: ApprovalState, wait_s: float) -> Appro
     """The request when it is answered, or as it is after some seconds."""
     end = TimeLimit(wait_s)
     while state.open and not end.is_over:
-        await asyncio.sleep(min(LOOK_SECONDS, end.left_s))
+        wait = approvals.approval(state.id, wait_s=min(end.left_s, PROGRESS_SECONDS))
+        state = await call.ask(wait)
         await call.report(wait_s - end.left_s, wait_s, "waiting for a person's answer")
-        state = await call.ask(approvals.approval(state.id))
     return state

@@ -95,7 +95,9 @@ class ApprovalView(View, frozen=True, kw_only=True):
     id: str
     agent: str
     seat: SeatId
-    session: SessionId
+    session: SessionId | None
+    """The session that asks; null where the agent connects by itself."""
+
     tool: str
     detail: str
     by: str

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 
 import pytest
@@ -10,6 +11,7 @@ from muster.machines.commands import AnswerApproval
 from tests.asking import Asker, asker
 from tests.inside import Inside, inside
 from tests.live import Json
+from tests.waits import WAIT_SECONDS
 
 HOSTILE = "\x1b[2J\u202eecho 'hi' && <b>rm</b>\n\nsecond line\x00"
 
@@ -275,6 +277,21 @@ def test_an_agent_that_muster_runs_asks_and_reads_the_answer(
         told = ada.get(f"/api/approvals/{asked['id']}")
         assert (told["open"], told["allow"], told["note"]) == (False, False, "not today")
         assert told["how"] == "person"
+
+
+def test_a_request_for_the_answer_waits_for_it_or_for_as_long_as_it_says(
+    muster: Inside, operator: Asker
+) -> None:
+    asked = muster.asks("Ada")
+    path = f"/api/approvals/{asked}"
+    assert operator.get(f"{path}?wait=0.01")["open"]
+    with ThreadPoolExecutor(1) as beside:
+        waiting = beside.submit(operator.get, f"{path}?wait=60")
+        with asker(muster.server, muster.server.token) as person:
+            person.post(path, {"allow": True})
+        assert waiting.result(WAIT_SECONDS)["allow"]
+    assert operator.get(f"{path}?wait=60")["allow"], "an answer that is there is given at once"
+    operator.asked("GET", f"{path}?wait=61", 422)
 
 
 def test_a_request_needs_a_session_and_its_own_agent(muster: Inside, operator: Asker) -> None:

@@ -3,20 +3,24 @@
 Only an operator answers. An agent can ask and see the open requests, and can never allow one.
 """
 
+import asyncio
+from contextlib import suppress
 from typing import Annotated, Final
 
 import msgspec
 
 from muster.engine.dispatcher import Receipt
-from muster.errors import Invalid, NoSession
+from muster.errors import Invalid, NotFound
 from muster.http.log_pages import read_slice
 from muster.http.routing import ACTORS, EVERYBODY, PEOPLE, ApiCall, route
 from muster.http.types import Note, Query, Seconds, StrictBody
+from muster.inbox.errands import is_away
 from muster.limits import APPROVAL_DETAIL_CHARS_MAX, NAME_CHARS_MAX
 from muster.machines.approvals.decide import open_approval
-from muster.machines.commands import AnswerApproval, RequestApproval
+from muster.machines.commands import AnswerApproval, ConnectAgent, RequestApproval
 from muster.machines.events import ApprovalAnswered, ApprovalRequested
 from muster.machines.ids import SessionId
+from muster.machines.state import Agent
 from muster.machines.vocabulary import ApprovalScope
 from muster.store.base import LogFilter
 from muster.store.codec import decode
@@ -71,12 +75,18 @@ class RequestBody(StrictBody, frozen=True, kw_only=True):
 
 @route("POST", "/api/approvals", may=ACTORS, status=201)
 async def request_approval(call: ApiCall, body: RequestBody) -> ApprovalState:
-    """Ask a person for approval, as an agent that muster runs. Its turn waits for the answer."""
+    """Ask a person for approval, as an agent. Its turn waits for the answer.
+
+    A request ends with the session that made it. That of an agent that connects by itself ends when
+    the agent leaves.
+    """
     first = await call.first_try()
     if first is None:
+        agent, session = await _asking(call, body.agent)
         first = await call.send(
             RequestApproval(
-                session=_session(call, body.agent),
+                session=session,
+                seat=agent.seat,
                 tool=body.tool,
                 detail=body.detail,
                 seconds=body.seconds,
@@ -87,23 +97,49 @@ async def request_approval(call: ApiCall, body: RequestBody) -> ApprovalState:
     return await _state(call, asked.approval)
 
 
-def _session(call: ApiCall, name: str | None) -> SessionId:
-    """The session that asks: that of the caller's token, or else the agent's own."""
+async def _asking(call: ApiCall, name: str | None) -> tuple[Agent, SessionId | None]:
+    """The agent that asks, and its session: that of the caller's token, or else its own.
+
+    An agent that connects by itself has none, and is connected by its request.
+    """
     if name is None and call.identity.agent is None:
         raise Invalid(what="agent", why="must be named: an operator asks for no approval itself")
     agent = call.acting_as(name or call.identity.agent or "")
     by_token = SessionId(call.caller.token.removeprefix(BY_SESSION))
     if by_token in (agent.session, *agent.tasks):
-        return by_token
-    if agent.session is None:
-        raise NoSession(name=agent.id, human=call.team.human)
-    return agent.session
+        return agent, by_token
+    if agent.session is None and is_away(agent):
+        await call.send_more(ConnectAgent(seat=agent.seat))
+    return agent, agent.session
 
 
-@route("GET", "/api/approvals/{approval}", may=EVERYBODY)
-async def show_approval(call: ApiCall, approval: str) -> ApprovalState:
-    """Show a request for approval, and its answer when there is one."""
-    return await _state(call, approval)
+class ApprovalQuery(Query, frozen=True, kw_only=True):
+    """How long to wait for the answer."""
+
+    wait: Annotated[float, msgspec.Meta(ge=0, le=60)] = 0.0
+    """Seconds. Without any, the request is shown as it is."""
+
+
+@route("GET", "/api/approvals/{approval}", may=EVERYBODY, waits=True)
+async def show_approval(call: ApiCall, approval: str, query: ApprovalQuery) -> ApprovalState:
+    """Show a request for approval, and its answer when there is one; with `wait`, wait for it."""
+    shown = await _state(call, approval)
+    if shown.open and query.wait:
+        with suppress(TimeoutError, NotFound):  # in the end it is answered, or it is still open
+            async with asyncio.timeout(query.wait):
+                await _until_answered(call, approval)
+        shown = await _state(call, approval)
+    return shown
+
+
+async def _until_answered(call: ApiCall, approval: str) -> None:
+    """Wait until a request is open no longer. Raises `NotFound` then."""
+    seat = open_approval(call.muster.team, approval)[0].seat
+    while not call.muster.inbox.closed:
+        # Subscribed before the state is read: an answer in between wakes this request.
+        news = call.muster.inbox.news(seat)
+        open_approval(call.muster.team, approval)
+        await news.wait()
 
 
 async def _state(call: ApiCall, approval: str) -> ApprovalState:
