@@ -13,24 +13,22 @@ No cancellation can skip the last line. A service that fails ends the team in th
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import (
     AbstractAsyncContextManager,
-    AbstractContextManager,
     asynccontextmanager,
     nullcontext,
 )
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
 from muster import limits
 from muster.attachments import AttachmentFolder
 from muster.delegation.conversations import Conversations
-from muster.delegation.following.owner import IsAlive, assume_alive
 from muster.delegation.held_back import follow, hold_back
 from muster.delegation.queue import EVERY, QueueRunner
 from muster.delegation.requests import Requests
@@ -41,13 +39,14 @@ from muster.delegation.visiting import LoggedTeam, is_keeper_alive, open_in_turn
 from muster.engine.clocks.shared import following_server
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.feed import Feed
+from muster.engine.fencing import Fence
 from muster.engine.loading import Loaded, load_from
 from muster.engine.partials import Partials
-from muster.engine.ports import Clock, Ids, Runtimes
+from muster.engine.ports import Clock, Ids
 from muster.engine.presence import Presence
 from muster.engine.reactors import Runner
 from muster.engine.schedules import Schedules
-from muster.engine.snapshots import SNAPSHOT_EVENTS, Snapshots
+from muster.engine.snapshots import Snapshots
 from muster.engine.stopping import end_team
 from muster.engine.system import RandomIds, SystemClock
 from muster.engine.tasks import background, run_to_completion
@@ -56,11 +55,10 @@ from muster.engine.watchdog import slow_steps_reported, watch_loop
 from muster.inbox.errands import soul_line
 from muster.inbox.inbox import Inbox
 from muster.machines.commands import ReportClockJump, StartMuster
-from muster.machines.ids import MUSTER, SessionId
-from muster.machines.state import Agent
-from muster.machines.vocabulary import NO_LIMIT, Allowance
+from muster.machines.ids import MUSTER, SeatId, SessionId
 from muster.mirrors.inbox_file.files import InboxFiles
 from muster.mirrors.state_file.files import StateFiles, wishes
+from muster.nodes.membership import joined
 from muster.notify.notifier import NeedNotifier
 from muster.notify.push.desk import PushDesk
 from muster.notify.told import ToldNeeds
@@ -76,9 +74,10 @@ from muster.sessions.prompt_templates import PromptTemplates
 from muster.sessions.reactor import Sessions
 from muster.sessions.session_tokens import SessionTokens
 from muster.settings.in_force import SettingsInForce, hosting_lead, table_of
-from muster.settings.model import SETTINGS_FILE, DelegationSettings, Settings
+from muster.settings.model import SETTINGS_FILE, Settings
 from muster.store.base import EventStore
 from muster.team import Muster
+from muster.team_options import DelegationPlan, Reserve, TeamOptions
 from muster.telemetry.service import Telemetry, telemetry_services
 from muster.upkeep import look_after
 from muster.version import __version__
@@ -91,65 +90,8 @@ log = logging.getLogger(__name__)
 __all__ = ["Muster", "TeamOptions", "open_configured", "open_team", "run_team"]
 
 
-def no_runtimes(agent: Agent) -> None:
-    """Without a runtime: agents connect by themselves, or their lead runs them."""
-
-
-class DelegationPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """How delegated tasks are run."""
-
-    runtimes: Runtimes = no_runtimes
-    task_seconds: Callable[[], float] = lambda: DelegationSettings().task_seconds
-    allowance: Callable[[], Allowance] = lambda: NO_LIMIT
-    selector: Callable[[], str] = str
-    project: Path = Path()
-    """The folder that requests come from; relative folders in requests are relative to it."""
-
-    asks_people: bool = True
-    """Whether a person can answer requests for approval: not where no server runs."""
-
-    root: Path | None = None
-    """The folder of the state machine session, if the log belongs to that session."""
-
-    is_alive: IsAlive = assume_alive
-    serves_queue: bool = False
-    """Whether queued requests are carried out without a command."""
-
-
 VISIT_SECONDS: Final = 2.0
 """How long a team waits for hooks that record in its log: each holds it for hundredths of one."""
-
-NO_DELEGATION: Final = DelegationPlan()
-
-
-Reserve = Callable[[], AbstractContextManager[None]]
-"""Reserves what a team needs as long as it is open, or raises why it cannot be had."""
-
-
-class TeamOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How a team is run."""
-
-    human: str
-    runtimes: Runtimes = no_runtimes
-    snapshot_every: int = SNAPSHOT_EVENTS
-    in_force: SettingsInForce | None = None
-    """The settings; without them every setting has its default."""
-
-    source: SettingsSource | None = None
-    """The file that the settings are followed in; none where they never change."""
-
-    names_agents: bool = False
-    """Whether the settings say which agents there are; otherwise the log alone does."""
-
-    delegation: DelegationPlan = NO_DELEGATION
-    inboxes: Path | None = None
-    """The folder of inbox files; none without it."""
-
-    url: str = ""
-    """The address at which sessions find the server."""
-
-    reserve: Reserve = nullcontext
-    """Entered when the home is locked, before anything of the team starts."""
 
 
 class Files(Protocol):
@@ -265,15 +207,40 @@ async def run_team(
     """Run the team in an open store; the store stays open."""
     loaded = await load_from(store)
     dispatcher = Dispatcher(store, clock, loaded.team, loaded.life)
+    session_tokens, life = SessionTokens(ids.new()), SessionId(ids.new())
+    async with joined(store, dispatcher, clock, options.node, life, home) as fence:
+        start = _NodeStart(store, clock, loaded, dispatcher, session_tokens, life, fence)
+        async with _run_services(options, ids, home, start) as muster:
+            yield muster
+
+
+class _NodeStart(NamedTuple):
+    """A life of this node that is about to begin."""
+
+    store: EventStore
+    clock: Clock
+    loaded: Loaded
+    dispatcher: Dispatcher
+    session_tokens: SessionTokens
+    life: SessionId
+    fence: Fence
+
+
+@asynccontextmanager
+async def _run_services(
+    options: TeamOptions, ids: Ids, home: Path | None, start: _NodeStart
+) -> AsyncGenerator[Muster]:
+    """Begin a life of this node, run its services, and end it in order."""
+    store, clock, loaded, dispatcher, session_tokens, life, fence = start
     feed = _feed(store, dispatcher)
     snapshots = _snapshots(dispatcher, store, loaded, options)
     in_force = options.in_force or SettingsInForce(Settings())
     presence = Presence(dispatcher, clock, timeout=lambda: in_force.heartbeat_timeout_s)
     inbox = Inbox(feed, dispatcher, describer(in_force, soul_line))
-    partials, session_tokens = Partials(dispatcher, clock), SessionTokens(ids.new())
+    partials = Partials(dispatcher, clock)
     prompter = _prompter(dispatcher, store, inbox, home, in_force)
     roster = Roster(dispatcher, options.runtimes, in_force, home if options.names_agents else None)
-    await _begin(dispatcher, ids, options, roster, in_force, clock, loaded.last_at, home)
+    await _begin(dispatcher, life, options, roster, clock, loaded.last_at, home)
     log_provider = OpenLogProvider(dispatcher, store, options.delegation.root, home)
     shared = StateFiles(dispatcher, clock, roster.state_files(), home=home)
     workspaces = Workspaces(dispatcher, home, rules_of(in_force, options.delegation, home))
@@ -283,7 +250,7 @@ async def run_team(
     tasks = _tasks(dispatcher, clock, log_provider, options.delegation, home, workspaces)
     requests = await _requests(dispatcher, clock, log_provider, tasks, options.delegation)
     async with session_tasks() as lives:
-        around = SessionEnvironment(session_tokens, workspaces, home=home, url=options.url)
+        around = _around(session_tokens, workspaces, home, options.url, fence)
         reclaim = None if home is None else catalog.reclaimer(home)
         sessions = Sessions(
             dispatcher, options.runtimes, clock, lives, prompter, around, tasks, partials, reclaim
@@ -337,6 +304,12 @@ def _attachments(
     attachments = AttachmentFolder(home)
     services.create_task(look_after(home, attachments, store, clock))
     return attachments
+
+
+def _around(
+    tokens: SessionTokens, workspaces: Workspaces, home: Path | None, url: str, fence: Fence
+) -> SessionEnvironment:
+    return SessionEnvironment(tokens, workspaces, home=home, url=url, fence=fence)
 
 
 async def _apply(roster: Roster, files: StateFiles, sessions: Sessions) -> None:
@@ -450,10 +423,9 @@ async def _requests(
 
 async def _begin(
     dispatcher: Dispatcher,
-    ids: Ids,
+    life: SessionId,
     options: TeamOptions,
     roster: Roster,
-    in_force: SettingsInForce,
     clock: Clock,
     last_at: datetime | None,
     home: Path | None,
@@ -464,12 +436,7 @@ async def _begin(
     away than it was at the last event.
     """
     paused = await wishes(roster.state_files(), dispatcher.team, clock, home)
-    started = StartMuster(
-        server_session=SessionId(ids.new()),
-        muster_version=__version__,
-        human=options.human,
-        paused=paused,
-    )
+    started = _start(options, life, paused)
     behind_s = 0.0 if last_at is None else (last_at - clock.now()).total_seconds()
     if 0 < behind_s < limits.CLOCK_STEP_SECONDS:  # times of events go on where they ended
         clock.move(behind_s)
@@ -478,3 +445,16 @@ async def _begin(
         jump = ReportClockJump(seconds=-behind_s, shift_seconds=-behind_s)
         await dispatcher.send(jump, actor=MUSTER)
     await roster.enlist(at_boot=True)
+
+
+def _start(options: TeamOptions, life: SessionId, paused: dict[SeatId, str]) -> StartMuster:
+    node = options.node
+    return StartMuster(
+        server_session=life,
+        muster_version=__version__,
+        human=options.human,
+        paused=paused,
+        node=node.name,
+        labels=node.labels,
+        room=node.room,
+    )

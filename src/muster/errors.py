@@ -68,8 +68,7 @@ class NotFound(Refused):
 
 class NoSuchSession(NotFound):
     """{agent!r} had no session {session!r}. `muster logs {agent}` names the session before its
-    output, and the page the number at its end.
-    """
+    output, and the page the number at its end."""
 
 
 class Invalid(Refused):
@@ -98,15 +97,13 @@ class LookAlike(Refused):
 
 class NameOfTwo(Refused):
     """The name {name!r} belongs to seat {seat}, and its table is about seat {other}. Rename the
-    agent in seat {seat}, or write `seat = {seat}` into the table.
-    """
+    agent in seat {seat}, or write `seat = {seat}` into the table."""
 
 
 class FormerNameOfTwo(Refused):
     """The table {name!r} notes the former name {former!r}, and the agent {former!r} has a table of
     its own. Remove `formerly` from the table {name!r} if it is about a new agent, or the table
-    {former!r} if that agent is renamed.
-    """
+    {former!r} if that agent is renamed."""
 
 
 class NameReserved(Refused):
@@ -226,6 +223,15 @@ class NodeTaken(Refused):
     """Another machine has the name {node!r} now. Stop one of them, or set node.name."""
 
 
+class LeaseOver(Unavailable):
+    """The lease of node {node!r} is over, so sessions that may move do not start on it."""
+
+
+class WardenGone(Unavailable):
+    """The warden of node {node!r} has ended, which ends its sessions when the lease is over. Start
+    muster again."""
+
+
 class AgentElsewhere(Refused):
     """{name!r} belongs to node {node!r}, so its settings on {other!r} are not used. Set
     moves = true on both, or `muster agent move {name} {other}`."""
@@ -329,8 +335,7 @@ class TurnNotBegun(Refused):
 
 class TooMuchKept(Refused):
     """The turn of {name!r} in {channel!r} is paused, and no more than {acts} acts with {bytes:,}
-    bytes can wait for it. This one was not kept: repeat it when the turn goes on.
-    """
+    bytes can wait for it. This one was not kept: repeat it when the turn goes on."""
 
 
 class StaleEpoch(Refused):
@@ -393,8 +398,7 @@ class Repeated(Refused):
 
 class KeyReused(Refused):
     """The idempotency key belongs to another request (event {seq}), and nothing was done for this
-    one. A key is for retries of the same request; send this one with a key of its own.
-    """
+    one. A key is for retries of the same request; send this one with a key of its own."""
 
     status = 422
 
@@ -416,8 +420,7 @@ class Unauthenticated(Refused):
 
 class InvalidToken(Unauthenticated):
     """The token is not valid: it was revoked, its agent was retired, or another team issued it.
-    `muster token issue` creates one.
-    """
+    `muster token issue` creates one."""
 
     code = Unauthenticated.code
 
@@ -459,8 +462,7 @@ class OverQuota(TooFast):
 
 class TooManyStreams(Refused):
     """{limit} event streams are open, and there may not be more. Close one, or read several
-    channels in one stream.
-    """
+    channels in one stream."""
 
     status = 429
 
@@ -490,16 +492,14 @@ class TooLarge(Refused):
 
 class FilesFull(Refused):
     """The attached files of the team would take more than {limit} bytes. Delete files that nobody
-    needs from `files/` in its home.
-    """
+    needs from `files/` in its home."""
 
     status = 413
 
 
 class UploadsFull(Refused):
     """{who!r} may have {files} uploaded files, or {limit} bytes of them, that no message names.
-    Name them in a message; unused ones are removed after a day.
-    """
+    Name them in a message; unused ones are removed after a day."""
 
     status = 413
 

@@ -740,6 +740,43 @@ LOG = (
         },
     ),
     Promise(
+        "A node has a lease: another life cannot take its name while it beats, the others give it up when it does not, "
+        "and sessions that may move are dead before that, even if the node is frozen or killed.",
+        {
+            "store/test_leases.py": [
+                "test_a_name_belongs_to_the_life_that_took_it_first",
+                "test_only_the_life_of_a_lease_renews_and_releases_it",
+                "test_a_lease_is_replaced_only_as_it_was_seen",
+            ],
+            "nodes/test_watching.py": [
+                "test_a_node_gives_its_sessions_up_before_others_take_them",
+                "test_a_beat_is_too_old_after_its_own_lease_and_not_before",
+                "test_a_node_that_could_not_look_or_finds_another_server_begins_anew",
+            ],
+            "nodes/test_naming.py": [
+                "test_a_lease_that_this_home_left_behind_is_replaced_at_once",
+                "test_a_name_whose_lease_beats_is_taken",
+            ],
+            "nodes/test_lease.py": [
+                "test_a_permit_of_a_session_that_moves_ends_with_the_lease",
+                "test_a_permit_is_good_for_its_own_term",
+            ],
+            "nodes/test_membership.py": [
+                "test_a_silent_node_is_given_up_once_and_not_before_its_lease_is_over",
+                "test_a_node_that_was_cut_off_returns_with_a_new_term_and_forgets_what_it_saw",
+            ],
+            "nodes/test_warden.py": [
+                "test_movers_and_their_daemons_die_when_the_lease_is_over_and_the_others_live",
+                "test_a_new_term_begins_when_the_sessions_before_it_are_dead",
+                "test_a_start_sweeps_what_other_lives_in_its_home_have_left",
+            ],
+            "sessions/test_fenced.py": [
+                "test_a_session_that_was_killed_with_its_lease_is_lost_and_has_not_failed",
+                "test_an_order_that_waited_longer_than_the_lease_starts_nothing",
+            ],
+        },
+    ),
+    Promise(
         "A team on several machines runs each agent on the one that it belongs to; when that is lost, agents that "
         "may move start elsewhere, and the others wait for it, or for a person who knows that they are dead.",
         {

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from muster.engine.dispatcher import Dispatcher
+from muster.engine.fencing import NO_FENCE, Fence
 from muster.engine.ports import Exit, Launch, Leftover, Runtime, Runtimes, SessionListener
 from muster.engine.tasks import background
 from muster.inbox.inbox import Inbox
@@ -30,7 +31,8 @@ from muster.sessions.orders import Reclaim, Spawn, Stop, orders
 from muster.sessions.prompt import InitialPrompt, Prompter
 from muster.sessions.prompt_state import PromptState
 from muster.sessions.prompt_templates import PromptTemplates
-from muster.sessions.reactor import Sessions, SessionSetup
+from muster.sessions.reactor import Sessions
+from muster.sessions.running import SessionSetup
 from muster.sessions.session_tokens import SessionTokens
 from muster.store.memory import MemoryStore
 from muster.testing.clock import ManualClock
@@ -86,6 +88,7 @@ class Stage:
         runtimes: Runtimes,
         dispatcher: Dispatcher,
         tasks: asyncio.TaskGroup,
+        fence: Fence = NO_FENCE,
     ) -> None:
         self.store = store
         self.clock = clock
@@ -97,7 +100,7 @@ class Stage:
             clock,
             tasks,
             Prompter(dispatcher, store, Inbox(feed, dispatcher), PromptTemplates()),
-            SessionEnvironment(SessionTokens("key")),
+            SessionEnvironment(SessionTokens("key"), fence=fence),
             NoTasks(),
         )
         self._shown = 0
@@ -122,7 +125,10 @@ class Stage:
 
 @asynccontextmanager
 async def staged(
-    runtime: ScriptedRuntime, store: MemoryStore | None = None, boot: str = "boot-1"
+    runtime: ScriptedRuntime,
+    store: MemoryStore | None = None,
+    boot: str = "boot-1",
+    fence: Fence = NO_FENCE,
 ) -> AsyncGenerator[Stage]:
     store, clock = store or MemoryStore(), ManualClock()
     dispatcher = await a_dispatcher(store, clock, boot)
@@ -130,7 +136,7 @@ async def staged(
         await with_program(dispatcher, "Ada")
     async with background() as tasks:
         with runtime:
-            stage = Stage(store, clock, runtime, dispatcher, tasks)
+            stage = Stage(store, clock, runtime, dispatcher, tasks, fence)
             await stage.show()
             yield stage
 

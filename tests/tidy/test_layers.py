@@ -115,6 +115,16 @@ ROOMS: dict[str, Room] = {
         ),
         "a session is run through the port of its runtime, and a person told what its calls do",
     ),
+    "muster.nodes": Room(
+        (
+            *CORE,
+            "muster.engine",
+            "muster.home.lock",
+            "muster.runtimes.process.marks",
+            "muster.store.base",
+        ),
+        "a node is a lease and its warden; what its loss means is decided by the machines",
+    ),
     "muster.workspaces": Room(
         (
             *CORE,
@@ -143,6 +153,17 @@ ROOMS: dict[str, Room] = {
         ),
         "the open team, as interfaces know it",
     ),
+    "muster.team_options": Room(
+        (
+            *CORE,
+            "muster.delegation.following.owner",
+            "muster.engine",
+            "muster.nodes.membership",
+            "muster.reloading.live",
+            "muster.settings",
+        ),
+        "how a team is run, before it is",
+    ),
     "muster.identity": Room(
         (*CORE, "muster.engine", "muster.store.base", "muster.team", "muster.views"),
         "people act on identities through the open team",
@@ -165,6 +186,7 @@ ROOMS: dict[str, Room] = {
         (
             *CORE,
             "muster.confine",
+            "muster.engine.fencing",
             "muster.engine.programs",
             "muster.engine.fitting",
             "muster.engine.importing",
@@ -601,13 +623,14 @@ KEEPERS = {
             "muster.client",
             "muster.engine.watchdog",
             "muster.http.routes.markdown",
+            "muster.nodes.warden_program",
             "muster.runtimes.process.output_file",
             "muster.runtimes.prompted.memory",
         ),
         f"{CHANCE.reason}; a store measures how quick its disk is, which decides nothing else, a"
         " client bounds its own waits, the watchdog looks at the loop from a thread, rendering"
-        " has a bound in CPU time, and the age of output files and conversations is by the clock"
-        " that dates files",
+        " has a bound in CPU time, the warden is a program of its own, and the age of"
+        " output files and conversations is by the clock that dates files",
     ),
     "uuid": CHANCE,
 }

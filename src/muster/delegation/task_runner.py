@@ -43,7 +43,7 @@ from muster.sessions.approvals import Approvals
 from muster.sessions.environment import Worktree, WorktreeProvider, worktree_variables
 from muster.sessions.intake import Intake
 from muster.sessions.prompt_state import PromptState
-from muster.sessions.reactor import SessionSetup
+from muster.sessions.running import SessionSetup
 
 REMARK_CHARS_MAX: Final = MESSAGE_BYTES_MAX // 4
 """The longest remark, in any encoding."""

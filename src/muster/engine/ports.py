@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
+from muster.engine.fencing import always
 from muster.engine.programs import ProgramControl
 from muster.machines.ids import SessionId
 from muster.machines.kernel.clock import ClockJump
@@ -104,18 +105,17 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     folder: Path | None = None
     """The agent's own folder, for its prompt and its output; the runtime makes it."""
 
-    cwd: Path | None = None
-    """Where it works, unless its settings say so."""
+    may_start: Callable[[], None] = always
+    """Raises `LeaseOver` where its program must not start: called right before that."""
 
+    cwd: Path | None = None  # where it works, unless its settings say so
     worktree: Path | None = None
     """The git worktree that is its own: it works at `cwd` in it, whatever its settings say."""
 
     outputs: tuple[Path, ...] = ()
     """The folders and files that are the session's own to write; they exist."""
 
-    model: str = ""
-    """The model that the agent's file names; settings win over it."""
-
+    model: str = ""  # that the agent's file names; settings win over it
     tools: tuple[str, ...] = ()
     """The tools that the agent's file restricts it to; empty means all."""
 

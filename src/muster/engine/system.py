@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from muster.engine.team_clock import TeamClock
+from muster.engine.clocks.team_clock import TeamClock
 
 
 class SystemClock(TeamClock):

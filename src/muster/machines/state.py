@@ -534,12 +534,11 @@ class Session(Record, frozen=True, kw_only=True):
     phase: Phase
     mode: RunMode
     generation: int
-    node: NodeId = HERE
-    """The machine that runs it."""
+    node: NodeId = HERE  # the machine that runs it
+    moves: bool = False
+    """Whether it is given up with that machine, as its policy said when it was requested."""
 
-    boot: SessionId
-    """The life of that machine in which it was requested."""
-
+    boot: SessionId  # the life of that machine in which it was requested
     since: datetime
     """The time at which its process started; until then, at which it was requested."""
 

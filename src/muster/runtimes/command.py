@@ -134,6 +134,7 @@ class CommandRuntime:
                 cwd=cwd,
                 stdin=subprocess.PIPE if has_stdin else subprocess.DEVNULL,
                 confined=apart,
+                may_start=launch.may_start,
             ) as program,
         ):
             if program.stdin is not None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
+from muster.engine.fencing import NO_FENCE, Fence
 from muster.machines.ids import ConversationId, SessionId
 from muster.machines.state import Agent
 from muster.machines.vocabulary import RunMode
@@ -48,8 +49,13 @@ class SessionEnvironment:
         *,
         home: Path | None = None,
         url: str = "",
+        fence: Fence = NO_FENCE,
     ) -> None:
-        """`home` is the team's home; `url` is the address of its server, if there is one."""
+        """`home` is the team's home; `url` is the address of its server, if there is one.
+
+        `fence` permits the sessions that run on this node.
+        """
+        self.fence = fence
         self._worktrees = worktrees
         self._session_tokens = session_tokens
         self._home = home

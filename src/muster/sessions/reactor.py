@@ -10,18 +10,17 @@ works on a conversation, delegation does both (`TaskSessions`).
 
 import asyncio
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Iterator, Mapping
 
 from muster.engine import ports
 from muster.engine.dispatcher import Dispatcher
+from muster.engine.fencing import StartPermit
 from muster.engine.partials import Partials
 from muster.engine.ports import Exit, Launch, Leftover
 from muster.engine.programs import ProgramInForce
 from muster.errors import Invalid
 from muster.limits import KILL_SECONDS
 from muster.machines.commands import (
-    Command,
     ReportSessionEnded,
     ReportSessionStarted,
     ReportWorkStopped,
@@ -50,37 +49,16 @@ from muster.sessions.orders import (
 from muster.sessions.prompt import NOTHING_TO_TELL, Prompter
 from muster.sessions.prompt_state import PromptState
 from muster.sessions.reports import Reports
-from muster.sessions.running import NEVER_STARTED, RunningSession
+from muster.sessions.running import (
+    NEVER_STARTED,
+    WITH_ITS_LEASE,
+    RunningSession,
+    SessionSetup,
+    TaskSessions,
+)
 from muster.sessions.unlogged_stops import UnloggedStops
 
 log = logging.getLogger(__name__)
-
-
-class SessionSetup(NamedTuple):
-    """Everything needed to start a session."""
-
-    runtime: ports.Runtime
-    launch: Launch
-    intake: Intake
-    deliveries: Sequence[Command] = ()
-
-
-class TaskSessions(Protocol):
-    """The part of delegation that prepares task sessions."""
-
-    def runtime(self, agent: Agent) -> ports.Runtime | None:
-        """The runtime for task sessions of an agent."""
-        ...
-
-    async def set_up(
-        self, launch: Launch, conversation: ConversationId, approvals: Approvals
-    ) -> SessionSetup:
-        """Everything needed to start a session that works on a conversation."""
-        ...
-
-    async def lost(self, conversation: ConversationId, session: SessionId) -> None:
-        """Record the remaining output of a session that an earlier muster process started."""
-        ...
 
 
 class Sessions:
@@ -205,12 +183,23 @@ class Sessions:
 
     async def _run(self, running: RunningSession, order: Spawn, cause: int) -> Exit | None:
         """Run a session; return None if the team gave it up before its program had started."""
+        live = self._dispatcher.team.sessions.get(order.session)
+        moves = live is not None and live.moves
+        permit = await self._around.fence.permit(order.session, moves=moves)
+        end = await self._run_permitted(running, order, cause, permit)
+        if end is not None and permit.is_over:  # it was killed for that, which is no failure
+            return WITH_ITS_LEASE
+        return end
+
+    async def _run_permitted(
+        self, running: RunningSession, order: Spawn, cause: int, permit: StartPermit
+    ) -> Exit | None:
         told = PromptState()
         try:
             if order.task is None:
-                setup = await self._seat_session(order, told)
+                setup = await self._seat_session(order, told, permit)
             else:
-                setup = await self._task_session(order, order.task)
+                setup = await self._task_session(order, order.task, permit)
             await self._unlogged.recorded(order.seat)
             if not self._is_wanted(order):  # a pause came while the prompt was written
                 return NEVER_STARTED
@@ -284,7 +273,9 @@ class Sessions:
     def _agent(self, order: Order) -> Agent:
         return self._dispatcher.team.agents[order.seat]
 
-    async def _seat_session(self, order: Spawn, told: PromptState) -> SessionSetup:
+    async def _seat_session(
+        self, order: Spawn, told: PromptState, permit: StartPermit
+    ) -> SessionSetup:
         """Set up the seat's own session."""
         agent, around = self._agent(order), self._around
         runtime = self._runtimes(agent)
@@ -316,7 +307,9 @@ class Sessions:
             environment={
                 **around.environment(agent, order.session, order.mode),
                 **worktree_variables(worktree),
+                **permit.variables,
             },
+            may_start=permit.check,
             folder=around.folder(agent),
             worktree=None if worktree is None else worktree.root,
             cwd=None if worktree is None else worktree.cwd,
@@ -325,14 +318,20 @@ class Sessions:
         )
         return SessionSetup(runtime, launch, intake, opening.deliveries)
 
-    async def _task_session(self, order: Spawn, conversation: ConversationId) -> SessionSetup:
+    async def _task_session(
+        self, order: Spawn, conversation: ConversationId, permit: StartPermit
+    ) -> SessionSetup:
         """Set up a session that works on a conversation."""
         agent = self._agent(order)
         launch = Launch(
             session=order.session,
             agent=agent,
             mode=order.mode,
-            environment=self._around.environment(agent, order.session, order.mode),
+            environment={
+                **self._around.environment(agent, order.session, order.mode),
+                **permit.variables,
+            },
+            may_start=permit.check,
         )
         return await self._delegated.set_up(launch, conversation, self._approvals)
 

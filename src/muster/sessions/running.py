@@ -1,14 +1,23 @@
-"""A session in this process, from its order to its end."""
+"""A session in this process, from its order to its end, and what it needs before it starts."""
 
 import asyncio
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, NamedTuple, Protocol
 
 from muster.engine import ports
-from muster.engine.ports import Exit
+from muster.engine.ports import Exit, Launch
+from muster.machines.commands import Command
+from muster.machines.ids import ConversationId, SessionId
+from muster.machines.state import Agent
 from muster.machines.vocabulary import Outcome
+from muster.sessions.approvals import Approvals
+from muster.sessions.intake import Intake
 
 NEVER_STARTED: Final = Exit(outcome=Outcome.CUT_OFF, reason="stopped before it started")
 """The end of a session that was stopped before its program ran. Its one-shot is not done."""
+
+WITH_ITS_LEASE: Final = Exit(outcome=Outcome.LOST, reason="the lease of its machine was over")
+"""The end of a session that the warden of this node killed, or kept from starting."""
 
 
 class RunningSession:
@@ -29,3 +38,30 @@ class RunningSession:
         """Wake the waiters: the program has started or has failed to start."""
         if not self.settled.done():
             self.settled.set_result(None)
+
+
+class SessionSetup(NamedTuple):
+    """Everything needed to start a session."""
+
+    runtime: ports.Runtime
+    launch: Launch
+    intake: Intake
+    deliveries: Sequence[Command] = ()
+
+
+class TaskSessions(Protocol):
+    """The part of delegation that prepares task sessions."""
+
+    def runtime(self, agent: Agent) -> ports.Runtime | None:
+        """The runtime for task sessions of an agent."""
+        ...
+
+    async def set_up(
+        self, launch: Launch, conversation: ConversationId, approvals: Approvals
+    ) -> SessionSetup:
+        """Everything needed to start a session that works on a conversation."""
+        ...
+
+    async def lost(self, conversation: ConversationId, session: SessionId) -> None:
+        """Record the remaining output of a session that an earlier muster process started."""
+        ...

@@ -5,15 +5,19 @@ durable once `append` has answered. A log may have other writers in other proces
 what was decided on an end of the log that has moved is then decided again. Beside the log a store
 keeps what can be rebuilt from it: snapshots of the folded state, the cursors of reactors, and an
 index of the words in messages.
+
+Where several machines write to one log, the store keeps the leases of these nodes. A node renews
+its lease by counting its `beat` up. Nobody writes a time: the others see whether the beat moves,
+each on a clock of its own (`nodes/watching.py`).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self
 
 import msgspec
 
-from muster.machines.ids import ChannelId, SeatId
+from muster.machines.ids import ChannelId, NodeId, SeatId, SessionId
 
 if TYPE_CHECKING:  # a reader of a snapshot need not load every kind of fact
     import asyncio
@@ -207,12 +211,63 @@ class EventStore(Protocol):
         """The time of the server that keeps the log; None where this machine keeps it."""
         ...
 
+    @property
+    def leases(self) -> "LeaseStore | None":
+        """The leases of the nodes that write to the log; None where this machine alone does."""
+        ...
+
     async def lost(self) -> None:
         """Wait until it is known that nobody can go on with this opening of the log; raise why."""
         ...
 
     async def close(self) -> None:
         """Commit the accepted calls, refuse later ones with `Closed`, and close the files."""
+        ...
+
+
+class Lease(NamedTuple):
+    """The row of a node."""
+
+    life: SessionId
+    """The life of the node that has its name."""
+
+    beat: int
+    """How often that life has renewed it."""
+
+    seconds: float
+    """How long it holds without a beat."""
+
+
+class LeaseBoard(NamedTuple):
+    """All leases of a team, at one look."""
+
+    server: str
+    """The present run of the server that keeps them. After a failover beats may be missing."""
+
+    leases: Mapping[NodeId, Lease]
+
+
+class LeaseStore(Protocol):
+    """The leases of one team. Each call raises `StoreFailed` if it has no answer `within` that many
+    seconds."""
+
+    async def look(self, *, within: float) -> LeaseBoard:
+        """Every lease."""
+        ...
+
+    async def take(
+        self, node: NodeId, lease: Lease, *, instead_of: Lease | None, within: float
+    ) -> bool:
+        """Take the name of a node for a life: one without a lease, or with exactly the lease
+        `instead_of` (compare-and-set). Whether that succeeded."""
+        ...
+
+    async def renew(self, node: NodeId, life: SessionId, *, within: float) -> bool:
+        """Count the beat up, durably. False if another life has the name."""
+        ...
+
+    async def release(self, node: NodeId, life: SessionId, *, within: float) -> None:
+        """Remove the lease of a life, if it is there."""
         ...
 
 

@@ -18,7 +18,7 @@ from datetime import datetime
 from muster.durations import Durations
 from muster.errors import Closed, Impossible, LogRewound, MusterError, StoreFailed
 from muster.machines.events import Event
-from muster.store.base import Decider, Snapshot, Stored
+from muster.store.base import Decider, LeaseStore, Snapshot, Stored
 from muster.store.codec import stored
 
 Answer = asyncio.Future[None]
@@ -138,6 +138,11 @@ class BatchingStore(ABC):
 
     async def server_time(self) -> datetime | None:
         """The time of the server that keeps the log; None where this machine keeps it."""
+        return None
+
+    @property
+    def leases(self) -> LeaseStore | None:
+        """The leases of the nodes that write to the log; None where this machine alone does."""
         return None
 
     async def lost(self) -> None:

@@ -10,12 +10,16 @@ from collections.abc import Sequence
 from copy import copy
 from itertools import islice
 
+from muster.machines.ids import NodeId, SessionId
 from muster.store.base import (
     BYTES_END,
     EVERYTHING,
     SEARCH_BYTES,
     SEQ_END,
     SNAPSHOTS_KEPT,
+    Lease,
+    LeaseBoard,
+    LeaseStore,
     LogFilter,
     MessageSearch,
     SearchSlice,
@@ -41,6 +45,7 @@ class _MemoryLog:
         self.cursors: dict[str, int] = {}
         self.snapshots: dict[int, tuple[int, bytes]] = {}  # by seq: version and data
         self.openings: list[MemoryStore] = []
+        self.leases: LeaseStore | None = None
 
     @property
     def last_seq(self) -> int:
@@ -79,9 +84,19 @@ class _MemoryLog:
 class MemoryStore(SharedStore):
     """One team's log for as long as the process lives."""
 
-    def __init__(self, *, forgetful: bool = False, log: _MemoryLog | None = None) -> None:
-        """If `forgetful`, drop events that the snapshots cover and all readers have handled."""
+    def __init__(
+        self,
+        *,
+        forgetful: bool = False,
+        log: _MemoryLog | None = None,
+        leases: LeaseStore | None = None,
+    ) -> None:
+        """If `forgetful`, drop events that the snapshots cover and all readers have handled.
+
+        With `leases` the log is one of a team on several nodes.
+        """
         self._log = log or _MemoryLog(forgetful=forgetful)
+        self._log.leases = leases or self._log.leases
         self._log.openings.append(self)
         super().__init__(self._log.last_seq)
         self._next_failure: Exception | None = None
@@ -90,6 +105,11 @@ class MemoryStore(SharedStore):
     def is_shared(self) -> bool:
         """Whether the log is open twice."""
         return len(self._log.openings) > 1
+
+    @property
+    def leases(self) -> LeaseStore | None:
+        """The leases of the nodes that write to the log."""
+        return self._log.leases
 
     def fail_next_commit(self, error: Exception) -> None:
         """Make the next commit fail as a full disk would."""
@@ -176,3 +196,40 @@ class MemoryStore(SharedStore):
     def _finish(self, closed: asyncio.Future[None]) -> None:
         self._log.openings.remove(self)
         closed.set_result(None)
+
+
+class MemoryLeases:
+    """Leases in a dictionary, for the tests."""
+
+    def __init__(self) -> None:
+        """Begin without leases."""
+        self.server = "first"
+        self.leases: dict[NodeId, Lease] = {}
+
+    async def look(self, *, within: float) -> LeaseBoard:
+        """Every lease."""
+        return LeaseBoard(self.server, dict(self.leases))
+
+    async def take(
+        self, node: NodeId, lease: Lease, *, instead_of: Lease | None, within: float
+    ) -> bool:
+        """Take the name of a node for a life. Whether that succeeded."""
+        found = self.leases.get(node)
+        if found is not None and found.life != lease.life and found != instead_of:
+            return False
+        self.leases[node] = lease._replace(beat=0)
+        return True
+
+    async def renew(self, node: NodeId, life: SessionId, *, within: float) -> bool:
+        """Count the beat up. False if another life has the name."""
+        found = self.leases.get(node)
+        if found is None or found.life != life:
+            return False
+        self.leases[node] = found._replace(beat=found.beat + 1)
+        return True
+
+    async def release(self, node: NodeId, life: SessionId, *, within: float) -> None:
+        """Remove the lease of a life, if it is there."""
+        found = self.leases.get(node)
+        if found is not None and found.life == life:
+            del self.leases[node]

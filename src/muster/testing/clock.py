@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Final
 
-from muster.engine.team_clock import TeamClock
+from muster.engine.clocks.team_clock import TeamClock
 
 EPOCH: Final = datetime(2026, 1, 1, 9, 0, tzinfo=UTC)
 """Default start of manual time."""

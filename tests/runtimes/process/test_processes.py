@@ -6,9 +6,11 @@ import resource
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from muster.errors import LeaseOver
 from muster.runtimes.process import proc, processes
 from muster.runtimes.process.marks import RLIMIT_LOCKS, mark_in
 from muster.runtimes.process.processes import SESSION_VARIABLE
@@ -207,3 +209,16 @@ def test_waiting_for_processes_is_bounded() -> None:
             assert alive(process.pid)
 
     run(scene())
+
+
+def test_a_program_that_may_not_start_in_the_last_moment_does_not_run(tmp_path: Path) -> None:
+    def forbid() -> None:
+        raise LeaseOver(node="desk")
+
+    async def test() -> None:
+        with pytest.raises(LeaseOver), spawned(["touch", str(ran)], env={}, may_start=forbid):
+            pass
+
+    ran = tmp_path / "ran"
+    run(test())
+    assert not ran.exists()

@@ -1,1 +1,1 @@
-"""The clock of a team whose log another machine keeps: that machine's time."""
+"""Clocks of a team: the machine's, carried on, and that of the machine that keeps its log."""

@@ -269,7 +269,7 @@ def _stopped_between(team: Team, event: Event, fact: e.MusterStopping) -> Iterat
 def _lost(team: Team, event: Event, fact: e.NodeLost) -> Iterator[Command]:
     for name in sorted(team.sessions):
         session = team.sessions[name]
-        if session.node == fact.node and team.agents[session.seats[0]].run.policy.moves:
+        if session.node == fact.node and session.moves:
             yield c.ReportSessionEnded(
                 session=session.id, outcome=Outcome.LOST, reason=f"node {fact.node} is lost"
             )

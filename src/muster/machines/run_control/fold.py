@@ -88,6 +88,7 @@ def session_requested(team: Team, event: Event, fact: e.SessionRequested) -> Tea
         mode=fact.mode,
         generation=fact.generation,
         node=fact.node,
+        moves=agent.run.policy.moves,
         boot=team.nodes[fact.node].life,
         since=event.ts,
         task=fact.task,

@@ -128,7 +128,14 @@ def _begin(
         confined(argv, level, writable, variables, cwd) as shut_in,
         isolated(shut_in, settings, launch, cwd) as apart,
         limited(limits, session, apart.argv, variables, cwd, own_cgroups) as (line, applied),
-        spawned(line, env=variables, cwd=cwd, stdin=subprocess.PIPE, confined=apart) as program,
+        spawned(
+            line,
+            env=variables,
+            cwd=cwd,
+            stdin=subprocess.PIPE,
+            confined=apart,
+            may_start=launch.may_start,
+        ) as program,
     ):
         return _session(settings, program, cwd, launch, listener, memory, agents, applied)
 

@@ -3,11 +3,12 @@
 import os
 import signal
 import subprocess
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from muster.engine.fencing import always
 from muster.runtimes.process import processes
 from muster.runtimes.process.confined import NOT_CONFINED, ConfinedCommand
 from muster.runtimes.process.marks import marking
@@ -42,14 +43,16 @@ def spawned(
     stdin: int = subprocess.DEVNULL,
     has_piped_output: bool = True,
     confined: ConfinedCommand = NOT_CONFINED,
+    may_start: Callable[[], None] = always,
 ) -> Generator[SpawnedProgram]:
     """Start a program in its own process group, for the body to take over.
 
     `env` names its session, whose mark it gets.
 
     `stdin` is a descriptor, `DEVNULL` or `PIPE`, as for `Popen`. `confined` says how the program is
-    confined, and what it inherits for that. If the body fails, the program is
-    killed and its pipes are closed.
+    confined, and what it inherits for that. `may_start` is asked in the last moment: the order may
+    have waited longer than the lease of this node. If the body fails, the program is killed and its
+    pipes are closed.
     """
     with ExitStack() as ours, ExitStack() as theirs:
         writer = None
@@ -62,6 +65,7 @@ def spawned(
             (_reader(ours, theirs), _reader(ours, theirs)) if has_piped_output else (None, None)
         )
         with marking(env.get(processes.SESSION_VARIABLE)):
+            may_start()
             process = subprocess.Popen(
                 argv,
                 cwd=cwd,

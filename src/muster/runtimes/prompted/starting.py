@@ -127,7 +127,14 @@ def _begin(
             line,
             applied,
         ),
-        spawned(line, env=variables, cwd=cwd, stdin=subprocess.PIPE, confined=apart) as child,
+        spawned(
+            line,
+            env=variables,
+            cwd=cwd,
+            stdin=subprocess.PIPE,
+            confined=apart,
+            may_start=launch.may_start,
+        ) as child,
     ):
         return take_over(_parts(settings, launch, listener, program, cwd, child, applied))
 

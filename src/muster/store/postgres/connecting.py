@@ -170,9 +170,10 @@ class Attempts:
 class Link:
     """A connection for one piece of work at a time, made again when it is lost."""
 
-    def __init__(self, database: Database, connection: Connection) -> None:
+    def __init__(self, database: Database, connection: Connection | None) -> None:
+        """Without a connection, the first piece of work makes one."""
         self._database = database
-        self._connection: Connection | None = connection
+        self._connection = connection
         self._lock = asyncio.Lock()
         self.is_away = False
         """Whether the last attempt found no server."""

@@ -28,6 +28,7 @@ from muster.store.batching import Batch, vet
 from muster.store.chain import LogHead, chained
 from muster.store.postgres.appending import CommitRequest, append, find_end, send, tail
 from muster.store.postgres.connecting import CALL_SECONDS, Attempts, Connection, Database, is_answer
+from muster.store.postgres.leases import PostgresLeases
 from muster.store.postgres.news import POLL_SECONDS, News
 from muster.store.postgres.opening import OpenLog, open_log
 from muster.store.postgres.reading import PostgresReader
@@ -68,6 +69,7 @@ class PostgresStore(SharedStore):
         self._serving = serving
         self._end = log.head
         self._reader = PostgresReader(log)
+        self._leases = PostgresLeases(log.database, log.team)
         self._is_contended = False
         self._work = asyncio.Event()
         self._hinted = 0
@@ -156,6 +158,11 @@ class PostgresStore(SharedStore):
         self._require_open()
         return await self._reader.server_time()
 
+    @property
+    def leases(self) -> PostgresLeases:
+        """The leases of the nodes that write to the log."""
+        return self._leases
+
     async def lost(self) -> None:
         """Raise `LogRewound` once the database turns out to be an older copy of itself, and
         `TeamServed` once another home runs the team.
@@ -185,6 +192,7 @@ class PostgresStore(SharedStore):
             for each in beside:
                 each.cancel()
             await asyncio.wait(beside)
+            await self._leases.close()
             await self._log.close()
             if self._serving is not None:
                 self._serving.team.release()

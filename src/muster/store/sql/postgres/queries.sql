@@ -239,3 +239,24 @@ SELECT 1
 -- name: tell
 -- Wake the other writers. $1 is the channel, $2 where the log ends.
 SELECT pg_notify($1, $2)
+
+-- name: look_at_leases
+-- The present run of the server, and every lease of the team; one row without a lease if none is.
+SELECT pg_postmaster_start_time()::text, lease.node, lease.life, lease.beat, lease.seconds
+FROM (SELECT 1) AS one LEFT JOIN leases AS lease ON lease.team = $1
+
+-- name: take_lease
+-- Give the node $2 to the life $3 with a lease of $4 seconds, unless another life has it: only the
+-- lease of life $5 with beat $6 is replaced. Returns a row if that succeeded, also a second time.
+INSERT INTO leases (team, node, life, seconds) VALUES ($1, $2, $3, $4)
+ON CONFLICT (team, node) DO UPDATE SET life = excluded.life, beat = 0, seconds = excluded.seconds
+WHERE leases.life = excluded.life OR (leases.life = $5::text AND leases.beat = $6::bigint)
+RETURNING node
+
+-- name: renew_lease
+-- Say that the life $3 goes on at the node $2; no row if another life has it.
+UPDATE leases SET beat = beat + 1 WHERE team = $1 AND node = $2 AND life = $3 RETURNING node
+
+-- name: release_lease
+-- The life $3 no longer needs the node $2.
+DELETE FROM leases WHERE team = $1 AND node = $2 AND life = $3 RETURNING node
