@@ -612,6 +612,12 @@ class SignInExpired(Refused):
     status = 401
 
 
+class SsoFailed(Refused):
+    """Single sign-on failed: {why}. Try again, or sign in with a link of `muster open`."""
+
+    status = 401
+
+
 class LogRewritten(Unavailable):
     """The log at {path} does not contain the head {head}: it was rewritten, or is another log."""
 

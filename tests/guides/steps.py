@@ -146,6 +146,7 @@ GUIDES: Mapping[str, Guide] = {
             "example.org {": Leave("tests/web/test_behind_proxies.py runs Caddy with it"),
             "[server]\ntrusted": Leave("tests/web/test_behind_proxies.py starts muster with it"),
             "auth_basic": Leave("tests/web/test_behind_proxies.py runs nginx with it"),
+            "[oidc]": Leave("tests/http/test_oidc.py runs a provider"),
         },
     ),
     "docs/guides/container.md": Guide(

@@ -1366,6 +1366,15 @@ EDGES = (
                 "test_a_proxy_leads_to_the_dashboard_from_the_prefix_without_a_slash",
                 "test_nginx_signs_people_in_and_muster_knows_their_names",
             ],
+            "http/test_oidc.py": [
+                "test_a_person_signs_in_at_the_provider_and_acts_under_their_name",
+                "test_a_sign_in_belongs_to_the_browser_that_began_it_and_counts_once",
+                "test_what_the_provider_says_is_checked",
+                "test_a_token_of_another_key_is_refused",
+            ],
+            "web/test_single_sign_on.py": [
+                "test_a_person_signs_in_by_single_sign_on_and_out_again",
+            ],
             "http/test_trusted_header.py": [
                 "test_a_person_acts_under_the_name_that_the_proxy_gives",
                 "test_the_header_from_elsewhere_is_refused_and_a_token_counts_before_it",

@@ -594,6 +594,9 @@ KEEPERS = {
         ("muster.machines.run_control.schedule", "muster.settings.policies"),
         "times follow from an expression and a moment, in one place; settings check expressions",
     ),
+    "joserfc": Keeper(
+        ("muster.http.signing_in.oidc.provider",), "an extra, loaded at a single sign-on"
+    ),
     "h11": Keeper(("muster.client.transport",), "the server's HTTP is uvicorn's"),
     "click": Keeper(("muster.cli",), "one interface of several"),
     "markdown_it": Keeper(

@@ -7,7 +7,8 @@ document (`problems.py`).
 """
 
 import logging
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -65,18 +66,22 @@ from muster.http.routes.people import (
 from muster.http.routing import Answer, ApiCall, Route, routes_in
 from muster.http.signing_in import routes as sign_in_routes
 from muster.http.signing_in.browser_sessions import BrowserSessions
+from muster.http.signing_in.oidc import routes as sso_routes
+from muster.http.signing_in.oidc.flow import OidcSignIns
+from muster.http.signing_in.oidc.provider import OidcProvider
 from muster.http.signing_in.public_address import PublicAddress
 from muster.http.signing_in.refusals import RefusedRequests
 from muster.http.signing_in.trusted_header import NO_TRUSTED_HEADER, TrustedHeader
 from muster.http.stream import Streams
 from muster.http.waiting import CallerGone, LongPolls
-from muster.machines.events import SessionEnd, TokenRevoked, TokenRotated, UserSet
+from muster.machines.events import SessionEnd, TokenRevoked, TokenRotated, UserRemoved, UserSet
+from muster.settings.server import OidcSettings
 from muster.team import Muster
 from muster.views.answers import Recorded
 
 ANSWER_HEADERS: Final = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 
-_ENDS_OF_TOKENS: Final = frozenset({TokenRevoked, TokenRotated, UserSet, SessionEnd})
+_ENDS_OF_TOKENS: Final = frozenset({TokenRevoked, TokenRotated, UserRemoved, UserSet, SessionEnd})
 """Facts that end tokens or change what they grant, and the end of a session with its own token."""
 
 T = TypeVar("T")
@@ -106,7 +111,7 @@ def _plain_routes() -> Iterator[Route]:
     showing = (static, state, costs, history, markdown, metrics, why, events, workspaces)
     people = (approvals, by_hand, needs, push, resuming, since, tokens, users)
     acting = (agents, settings, programs, identity, memory, importing, runs, *people)
-    for module in (health, sign_in_routes, *acting, *talking, *showing):
+    for module in (health, sign_in_routes, sso_routes, *acting, *talking, *showing):
         yield from routes_in(module)
 
 
@@ -125,6 +130,7 @@ def build(
     public = PublicAddress.of(public_url)
     browsers = BrowserSessions(muster.clock.wall, muster.ids, home, public, trusted)
     muster.push.subscribers = browsers
+    browsers.sso = sso_of(muster.settings.current.oidc, os.environ, muster)
     access = AccessControl(
         host=host,
         session_tokens=muster.session_tokens,
@@ -132,6 +138,16 @@ def build(
         monotonic=muster.clock.monotonic,
     )
     return Api(muster, RouteTable(routes()), access)
+
+
+def sso_of(
+    settings: OidcSettings, environ: Mapping[str, str], muster: Muster
+) -> OidcSignIns | None:
+    """Single sign-on, if the settings name a provider."""
+    if not settings.issuer:
+        return None
+    provider = OidcProvider(settings, environ.get(settings.secret_env, ""))
+    return OidcSignIns(provider, muster.clock.wall, muster.ids)
 
 
 class Api:

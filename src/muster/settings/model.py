@@ -43,7 +43,7 @@ from muster.settings.rules import (
     shown,
     suggestion,
 )
-from muster.settings.server import ServerSettings
+from muster.settings.server import OidcSettings, ServerSettings, is_safe_url
 from muster.settings.state_files import check_state_files
 from muster.settings.turn_rules import TURN_RULES
 
@@ -237,6 +237,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     delegation: DelegationSettings = DelegationSettings()
     summon: SummonSettings = SummonSettings()
     push: PushSettings = PushSettings()
+    oidc: OidcSettings = OidcSettings()
     agents: Mapping[str, AgentSettings] = {}
     """The `[agents.NAME]` tables; `agents.py` validates them."""
 
@@ -404,6 +405,9 @@ def _checked(key: str, value: object, *, strict: bool) -> object:
         _check_human(str(result))
     if key == "server.public_url":
         check_public_url(str(result))
+    if key == "oidc.issuer" and result and not is_safe_url(str(result)):
+        remedy = "Write it as https://id.example.org, as the provider writes it."
+        raise WrongError(f"{key} is {shown(result)}", remedy)
     if key.startswith("server.trusted_"):
         check_trusted(key, str(result))
     if key == STORE_DATABASE:

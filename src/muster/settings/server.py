@@ -1,11 +1,42 @@
 """The `[server]` table: where `muster up` listens, its certificate, and how it stops."""
 
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import msgspec
 
 from muster.limits import TURN_SECONDS_MAX
 from muster.settings.rules import Rule
+
+
+class OidcSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The `[oidc]` table: single sign-on by OpenID Connect."""
+
+    issuer: Annotated[
+        str, Rule("Address of the provider, such as https://id.example.org; empty is none.")
+    ] = ""
+    client_id: Annotated[str, Rule("Name under which the provider knows muster.")] = ""
+    secret_env: Annotated[
+        str, Rule("Environment variable with muster's secret at the provider; empty without one.")
+    ] = ""
+    user_claim: Annotated[
+        str, Rule("Part of the provider's answer that is the name of a user, or email.")
+    ] = "preferred_username"
+    scopes: Annotated[str, Rule("Scopes that are asked for, with spaces between them.")] = (
+        "openid profile email"
+    )
+    label: Annotated[str, Rule("Label of the button on the page to sign in.")] = "Single sign-on"
+
+
+def is_safe_url(url: str) -> bool:
+    """Whether what is sent to an address is encrypted, or stays on this machine."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return False
+    is_local = host == "localhost" or host.startswith("127.") or host == "::1"
+    return bool(host) and (parts.scheme == "https" or (parts.scheme == "http" and is_local))
 
 
 class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):

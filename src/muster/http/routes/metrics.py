@@ -23,7 +23,7 @@ async def show_metrics(call: ApiCall) -> Response:
         commit_times=muster.store.commit_times,
         loop_lags=muster.loop_lags,
         streams=sum(call.streams.counts.values()),
-        browsers=len(call.browsers.all_open()),
+        browsers=len(call.browsers.all_open(call.muster.team)),
     )
     # of private channels, too, only numbers are told
     return Response(metrics_text(muster.team, measured, muster.clock.now()), media_type=MEDIA_TYPE)

@@ -23,10 +23,12 @@ from muster.engine.ports import Ids
 from muster.errors import Forbidden
 from muster.http.signing_in.codes import SignInCodes
 from muster.http.signing_in.digests import digest
+from muster.http.signing_in.oidc.flow import OidcSignIns
 from muster.http.signing_in.public_address import NO_PUBLIC_ADDRESS, PublicAddress
 from muster.http.signing_in.trusted_header import NO_TRUSTED_HEADER, TrustedHeader
 from muster.machines.access.users import PEOPLE_ROLES, in_force, person_token
 from muster.machines.state import Team, Token
+from muster.machines.vocabulary import Role
 from muster.notify.push.subscription import PushSubscription, PushTarget
 from muster.regular_files import open_for_owner_only, read_regular
 
@@ -48,7 +50,10 @@ class BrowserSession(msgspec.Struct, frozen=True, kw_only=True):
     """A browser that is signed in: with which token, and until when."""
 
     token: str
-    """The digest of the token, by which the team knows it."""
+    """The digest of the token, by which the team knows it; empty where a person signed in."""
+
+    user: str = ""
+    """The person whom a provider of single sign-on signed in, without a token."""
 
     until: datetime
     since: datetime | None = None
@@ -62,7 +67,8 @@ class OpenBrowser(NamedTuple):
     id: str
     """The beginning of the digest of its session: it says which one, and signs nobody in."""
 
-    token: str
+    role: Role
+    user: str
     since: datetime | None
     until: datetime
     is_notified: bool = False
@@ -94,15 +100,19 @@ class BrowserSessions:
         self._path = None if home is None else home / FILE
         self._sessions = _load(self._path)
         self.codes = SignInCodes(now, ids)
+        self.sso: OidcSignIns | None = None
+        """Sign-ins at a provider of single sign-on, if there is one."""
 
-    def open(self, token_digest: str) -> str:
-        """Open a session for the holder of a token; return its id, which is kept nowhere else."""
+    def open(self, token_digest: str, user: str = "") -> str:
+        """Open a session for the holder of a token, or for a person without one; return its id,
+        which is kept nowhere else.
+        """
         secret = (self._ids.new() + self._ids.new()).replace("-", "")
         now = self._now()
         session = BrowserSession(
-            token=token_digest, until=now + timedelta(days=SESSION_DAYS), since=now
+            token=token_digest, user=user, until=now + timedelta(days=SESSION_DAYS), since=now
         )
-        self._drop_old(token_digest)
+        self._drop_old(session)
         self._sessions[digest(secret)] = session
         self._save()
         return secret
@@ -110,8 +120,13 @@ class BrowserSessions:
     def token_of(self, team: Team, secret: str | None) -> Token | None:
         """The token that a session was opened with, while both count."""
         session = self._sessions.get(digest(secret)) if secret else None
-        if session is None or session.until <= self._now():
+        return None if session is None else self._token_of(team, session)
+
+    def _token_of(self, team: Team, session: BrowserSession) -> Token | None:
+        if session.until <= self._now():
             return None
+        if session.user:
+            return person_token(team, session.user)
         return team.tokens.get(session.token)
 
     def token_for(self, team: Team, request: Request) -> Token | None:
@@ -138,13 +153,14 @@ class BrowserSessions:
         if secret and self._sessions.pop(digest(secret), None) is not None:
             self._save()
 
-    def all_open(self) -> list[OpenBrowser]:
+    def all_open(self, team: Team) -> list[OpenBrowser]:
         """Every browser that is signed in, the oldest first."""
-        now = self._now()
         return [
-            OpenBrowser(key[:ID_CHARS], each.token, each.since, each.until, bool(each.push))
+            OpenBrowser(
+                key[:ID_CHARS], token.role, token.user, each.since, each.until, bool(each.push)
+            )
             for key, each in self._sessions.items()
-            if each.until > now
+            if (token := self._token_of(team, each)) is not None
         ]
 
     def id_of(self, secret: str | None) -> str | None:
@@ -185,10 +201,10 @@ class BrowserSessions:
 
     def subscribed(self, team: Team) -> Mapping[str, PushTarget]:
         """The browsers that are notified, by id, with the roles that their tokens grant now."""
-        now, found = self._now(), dict[str, PushTarget]()
+        found: dict[str, PushTarget] = {}
         for key, each in self._sessions.items():
-            token = team.tokens.get(each.token)
-            if each.push is None or token is None or each.until <= now:
+            token = self._token_of(team, each)
+            if each.push is None or token is None:
                 continue
             role = in_force(team, token).role
             if role in PEOPLE_ROLES:
@@ -202,11 +218,11 @@ class BrowserSessions:
                 self._sessions[key] = replace(each, push=None)
                 self._save()
 
-    def _drop_old(self, token_digest: str) -> None:
-        """Drop what has expired, and the oldest of this token where there are too many."""
+    def _drop_old(self, new: BrowserSession) -> None:
+        """Drop what has expired, and the oldest of this holder where there are too many."""
         now = self._now()
         kept = {key: each for key, each in self._sessions.items() if each.until > now}
-        own = [key for key, each in kept.items() if each.token == token_digest]
+        own = [key for key, each in kept.items() if _holder(each) == _holder(new)]
         for key in own[: max(0, len(own) + 1 - SESSIONS_MAX)]:
             del kept[key]
         self._sessions = kept
@@ -223,6 +239,10 @@ class BrowserSessions:
         except OSError as error:
             extra = {"action": "browser_sessions_not_kept", "path": str(self._path)}
             log.warning("a restart will sign browsers out: %s", error, extra=extra)
+
+
+def _holder(session: BrowserSession) -> tuple[str, str]:
+    return session.token, session.user
 
 
 def _target(key: str) -> str:

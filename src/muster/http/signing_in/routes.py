@@ -5,27 +5,15 @@ its `#`. To open a link changes nothing by itself: the exchange is a POST of tha
 read the cookie, and pages of other sites cannot send it.
 """
 
-from typing import Final, TypeVar
-
 from starlette.responses import Response
 
 from muster.errors import Forbidden, NotFound, SignInExpired, Unauthenticated
 from muster.http.routing import OPERATOR, PEOPLE_AND_VIEWERS, ApiCall, JsonResponse, route
-from muster.http.signing_in.browser_sessions import SESSION_DAYS
 from muster.http.signing_in.digests import digest
+from muster.http.signing_in.opening import PRIVATE, SignedIn, cookie_place, opened
 from muster.http.static import front, sign_in_page
 from muster.http.types import Body
-from muster.machines.vocabulary import Role
-from muster.views.answers import View
 from muster.views.answers.sign_ins import BrowserView, SignedInBrowsers, SignInCode
-
-ResponseT = TypeVar("ResponseT", bound=Response)
-
-PRIVATE: Final = {"cache-control": "no-store"}
-COOKIE_SECONDS: Final = SESSION_DAYS * 24 * 3600
-
-OLD_COOKIE: Final = "muster"
-"""The cookie of versions that put the token itself into it: browsers are told to delete it."""
 
 
 class SignInBody(Body, frozen=True, kw_only=True):
@@ -33,12 +21,6 @@ class SignInBody(Body, frozen=True, kw_only=True):
 
     code: str = ""
     token: str = ""
-
-
-class SignedIn(View, frozen=True, kw_only=True):
-    """The role of the browser that signed in."""
-
-    role: Role
 
 
 @route("GET", "/", public=True)
@@ -61,7 +43,7 @@ async def sign_in(call: ApiCall, body: SignInBody) -> JsonResponse[SignedIn]:
     token = call.team.tokens.get(found)
     if token is None:
         raise Unauthenticated()
-    return _signed_in(call, JsonResponse(SignedIn(role=token.role), PRIVATE), found)
+    return opened(call, JsonResponse(SignedIn(role=token.role), PRIVATE), token=found)
 
 
 @route("DELETE", "/api/session", public=True, status=204)
@@ -70,7 +52,7 @@ async def sign_out(call: ApiCall) -> Response:
     call.browsers.end(_cookie(call))
     call.streams.end_unauthorized()
     answer = Response(status_code=204, headers=PRIVATE)
-    name, path = _cookie_place(call)
+    name, path = cookie_place(call)
     answer.delete_cookie(name, path, httponly=True, samesite="strict")
     return answer
 
@@ -80,7 +62,7 @@ async def issue_code(call: ApiCall) -> SignInCode:
     """Issue a code that signs a browser in once, as the caller."""
     keys = [key for key, each in call.team.tokens.items() if each.id == call.caller.token]
     if not keys:
-        remedy = "Sign in through the proxy on the other browser, too."
+        remedy = "Sign in on the other browser in the same way."
         raise Forbidden(who="A person without a token", act="issue a sign-in code", remedy=remedy)
     [found] = keys
     code, until = call.browsers.codes.issue(found)
@@ -90,18 +72,18 @@ async def issue_code(call: ApiCall) -> SignInCode:
 @route("GET", "/api/browsers", may=OPERATOR)
 async def list_browsers(call: ApiCall) -> SignedInBrowsers:
     """List the browsers that are signed in."""
-    own, tokens = _cookie(call), call.team.tokens
+    own = _cookie(call)
     found = [
         BrowserView(
             id=each.id,
-            role=tokens[each.token].role,
+            role=each.role,
+            user=each.user or None,
             since=each.since,
             until=each.until,
             is_this=each.id == call.browsers.id_of(own),
             is_notified=each.is_notified,
         )
-        for each in call.browsers.all_open()
-        if each.token in tokens
+        for each in call.browsers.all_open(call.team)
     ]
     return SignedInBrowsers(browsers=tuple(found))
 
@@ -124,25 +106,3 @@ def _exchanged(call: ApiCall, code: str) -> str:
 
 def _cookie(call: ApiCall) -> str | None:
     return call.browsers.cookie_of(call.request)
-
-
-def _cookie_place(call: ApiCall) -> tuple[str, str]:
-    """Name and path of the cookie: browsers send it to this server alone."""
-    public = call.browsers.public
-    return public.cookie_name(call.request), f"{public.prefix_of(call.request)}/"
-
-
-def _signed_in(call: ApiCall, answer: ResponseT, token_digest: str) -> ResponseT:
-    """Open a session, which replaces the one that the browser may have."""
-    call.browsers.end(_cookie(call))
-    session = call.browsers.open(token_digest)
-    name, path = _cookie_place(call)
-    # the origin says how the browser came, also through a proxy that ends TLS
-    origin = call.request.headers.get("origin") or call.browsers.public.origin_of(call.request)
-    is_secure = origin.startswith("https://")
-    answer.set_cookie(
-        name, session, COOKIE_SECONDS, path=path, secure=is_secure, httponly=True, samesite="strict"
-    )
-    if OLD_COOKIE in call.request.cookies:
-        answer.delete_cookie(OLD_COOKIE, httponly=True, samesite="strict")
-    return answer

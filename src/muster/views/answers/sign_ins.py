@@ -18,6 +18,9 @@ class BrowserView(View, frozen=True, kw_only=True):
 
     id: str
     role: Role
+    user: str | None = None
+    """The user at it; null for the human of the team."""
+
     since: datetime | None
     until: datetime
     is_this: bool
