@@ -19,6 +19,9 @@ VERSIONS = {
     "@qwen-code/qwen-code": PRESETS["qwen"].tested,
 }
 
+COMPILED = {"NODE_COMPILE_CACHE": str(ROOT / ".venv" / "compiled-agents")}
+"""Node keeps the scripts of the programs compiled in this folder, for all of their starts."""
+
 
 def modules() -> Path:
     """The folder of the installed packages; fails where they are not what muster is tested with."""
@@ -48,7 +51,7 @@ def settings_of(maker: str, url: str, home: Path) -> AgentSettings:
     if maker == "claude":
         env = sandbox(home.parent, f"{url}/claude")
         return AgentSettings(runtime="claude", env=env, interrupt_seconds=30.0)
-    env = {"HOME": str(home), "PATH": path_of_programs(), "NO_PROXY": "127.0.0.1"}
+    env = {"HOME": str(home), "PATH": path_of_programs(), "NO_PROXY": "127.0.0.1", **COMPILED}
     made = {"codex": _codex, "gemini": _gemini, "opencode": _opencode, "qwen": _qwen}[maker]
     settings = made(url, home)
     return replace(settings, env={**env, **settings.env}, interrupt_seconds=30.0)
