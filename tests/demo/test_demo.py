@@ -311,7 +311,7 @@ def test_a_clean_stop_leaves_no_process_and_the_next_start_has_the_same_team(
     tmp_path: Path,
 ) -> None:
     with demo(tmp_path) as team:
-        team.rests()
+        team.settles()
         pids = team.pids()
         team.end()
         assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]

@@ -114,7 +114,7 @@ def test_no_string_of_the_page_looks_like_a_comment_or_indentation() -> None:
 def test_the_page_can_be_installed(server: Server) -> None:
     found = re.search(r'<link rel="manifest" href="([^"]+)"', _front(server).text)
     assert found
-    answer = httpx.get(f"{server.url}{found[1]}", verify=NO_TLS)
+    answer = httpx.get(f"{server.url}/{found[1]}", verify=NO_TLS)
     assert answer.headers["content-type"] == "application/manifest+json"
     told = answer.json()
     assert (told["display"], told["start_url"]) == ("standalone", "../../")
@@ -141,7 +141,7 @@ def test_a_file_that_is_opened_by_itself_has_a_policy_of_its_own(path: str) -> N
 
 def test_static_files_are_cached_for_ever_and_compressed(server: Server) -> None:
     front = _front(server)
-    (path,) = re.findall(r'src="(/web/[^"]+/app\.js)"', front.text)
+    (path,) = [f"/{found}" for found in re.findall(r'src="(web/[^"]+/app\.js)"', front.text)]
     answer = httpx.get(server.url + path, verify=NO_TLS)
     assert answer.headers["content-encoding"] == "gzip"
     assert "immutable" in answer.headers["cache-control"]
