@@ -16,6 +16,7 @@ import logging
 from collections.abc import AsyncGenerator
 from contextlib import (
     AbstractAsyncContextManager,
+    aclosing,
     asynccontextmanager,
     nullcontext,
 )
@@ -81,6 +82,7 @@ from muster.team_options import DelegationPlan, Reserve, TeamOptions
 from muster.telemetry.service import Telemetry, telemetry_services
 from muster.upkeep import look_after
 from muster.version import __version__
+from muster.worker.process import Worker
 from muster.workspaces.recording import workspace_keepers
 from muster.workspaces.rules import rules_of
 from muster.workspaces.service import Workspaces
@@ -249,7 +251,7 @@ async def _run_services(
     files += _inbox_files(dispatcher, store, clock, options.inboxes, feed)
     tasks = _tasks(dispatcher, clock, log_provider, options.delegation, home, workspaces)
     requests = await _requests(dispatcher, clock, log_provider, tasks, options.delegation)
-    async with session_tasks() as lives:
+    async with session_tasks() as lives, aclosing(Worker()) as worker:
         around = _around(session_tokens, workspaces, home, options.url, fence)
         reclaim = None if home is None else catalog.reclaimer(home)
         sessions = Sessions(
@@ -282,6 +284,7 @@ async def _run_services(
                     workspaces=workspaces,
                     conversations=ClaudeConversations(around.folder),
                     push=push,
+                    worker=worker,
                     files=_attachments(services, home, store, clock),
                 )
         finally:

@@ -28,6 +28,7 @@ from muster.store.base import EventStore
 from muster.views.conversation_costs import Costs
 from muster.views.history import History
 from muster.views.metrics.counting import CommitCounts
+from muster.worker.process import Worker
 from muster.workspaces.service import Workspaces
 
 
@@ -77,6 +78,7 @@ class Muster:
         workspaces: Workspaces,
         conversations: KeptConversations,
         push: PushDesk,
+        worker: Worker,
         files: AttachmentFolder | None = None,
     ) -> None:
         """Hold what interfaces need: the write path, the feed, the store, the clock."""
@@ -109,6 +111,7 @@ class Muster:
         self.push = push
         """Notifications of browsers."""
 
+        self.worker = worker
         self.files = files
         """Files of messages; none for a team without a home on disk."""
 

@@ -4032,6 +4032,11 @@ HOLDING = (
                 "test_a_loop_that_got_no_cpu_time_is_one_line_without_a_stack",
                 "test_a_loop_that_yields_is_never_reported",
             ],
+            "worker/test_process.py": [
+                "test_a_call_that_is_over_its_cpu_time_is_ended_and_the_worker_goes_on",
+                "test_a_call_that_does_not_end_is_killed_and_the_next_one_is_answered",
+                "test_the_event_loop_takes_its_steps_meanwhile",
+            ],
             "acceptance/claude/test_liveness.py": [
                 "test_health_answers_in_time_throughout_every_verb_against_claude_code",
             ],

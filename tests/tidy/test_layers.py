@@ -77,8 +77,12 @@ ROOMS: dict[str, Room] = {
         "a backup is the files of a home, and a restored log gets one event",
     ),
     "muster.engine": Room((*CORE, *STORE_READERS), "a store is known by its protocol"),
+    "muster.worker": Room(
+        ("muster.engine.tasks", "muster.permissions"),
+        "a process that starts fast, for functions of others",
+    ),
     "muster.views": Room(
-        (*CORE, *STORE_READERS, "muster.engine", "muster.routing"),
+        (*CORE, *STORE_READERS, "muster.engine", "muster.routing", "muster.worker.limits"),
         "a view reads state and log, and changes nothing",
     ),
     "muster.inbox": Room(
@@ -149,6 +153,7 @@ ROOMS: dict[str, Room] = {
             "muster.settings",
             "muster.store.base",
             "muster.views",
+            "muster.worker",
             "muster.workspaces",
         ),
         "the open team, as interfaces know it",
@@ -209,6 +214,7 @@ ROOMS: dict[str, Room] = {
             "muster.settings",
             "muster.team",
             "muster.views",
+            "muster.worker",
         ),
         "hooks are answered from the open team",
     ),
@@ -238,6 +244,7 @@ ROOMS: dict[str, Room] = {
             "muster.team",
             "muster.templates",
             "muster.views",
+            "muster.worker",
             "muster.workspaces",
         ),
         "a handler parses, sends one command or asks one question, renders",

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from muster.views import markdown
 from muster.views.markdown import BRACKETS_MAX, RENDERED_CHARS_MAX, render
+from muster.worker.limits import TimeIsUp
 
 HARMLESS = {
     *("a", "blockquote", "br", "code", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li"),
@@ -152,3 +154,16 @@ def test_a_text_that_is_too_long_is_shown_as_it_is() -> None:
     html = render("# <b>\n" * RENDERED_CHARS_MAX)
     assert html.startswith("<pre># &lt;b&gt;\n")
     assert Seen(html).tags == {"pre"}
+
+
+def test_texts_that_are_left_when_the_time_is_up_are_shown_without_rendering(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def slow(text: str, *, breaks: bool = False) -> str:
+        if text == "*b*":
+            raise TimeIsUp
+        return render(text, breaks=breaks)
+
+    monkeypatch.setattr(markdown, "render", slow)
+    html = markdown.render_all(("*a*", "*b*", "*c*"))
+    assert html == ("<p><em>a</em></p>\n", "<pre>*b*</pre>", "<pre>*c*</pre>")

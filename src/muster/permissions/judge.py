@@ -124,6 +124,12 @@ def judge(
         return _refuse(who, broken)
 
 
+def unjudged(state: object) -> Verdict:
+    """The denial of a call that takes too long to judge."""
+    who = state if isinstance(state, str) and state else "?"
+    return _refuse(who, _Denied("broken", "the call takes too long to judge", "do this"))
+
+
 def calling_states(agent: str | None, subagents: Sequence[object] = ()) -> Sequence[object]:
     """The states that must all be allowed to make a call.
 

@@ -11,6 +11,8 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from muster.worker.limits import TimeIsUp
+
 if TYPE_CHECKING:  # loaded by the first text that is rendered
     from markdown_it import MarkdownIt
     from markdown_it.renderer import RendererHTML
@@ -34,6 +36,17 @@ def render(text: str, *, breaks: bool = False) -> str:
     if len(text) > RENDERED_CHARS_MAX or text.count("[") > BRACKETS_MAX:
         return as_it_is(text)
     return _parser(breaks).render(text)
+
+
+def render_all(texts: Sequence[str], *, breaks: bool = False) -> tuple[str, ...]:
+    """Texts as HTML; those that are left when the time is up, without rendering."""
+    html: list[str] = []
+    try:
+        for text in texts:
+            html.append(render(text, breaks=breaks))  # noqa: PERF401 - it may be cut off
+    except TimeIsUp:
+        pass
+    return (*html, *map(as_it_is, texts[len(html) :]))
 
 
 def as_it_is(text: str) -> str:

@@ -1,11 +1,9 @@
 """Requests of the dashboard: the team in one answer, parts of it, Markdown as HTML, and why."""
 
 from collections.abc import Generator
-from itertools import count
 
 import pytest
 
-from muster.http.routes.markdown import RENDER_SECONDS, MarkdownBody, rendered
 from tests.asking import Asker, asker
 from tests.live import Json, Server, live
 
@@ -92,12 +90,6 @@ def test_texts_are_rendered_in_order(operator: Asker) -> None:
     assert operator.post("/api/markdown", {"texts": []})["html"] == []
     operator.refused("POST", "/api/markdown", 422, "invalid", json={"texts": ["x"] * 257})
     operator.refused("POST", "/api/markdown", 422, "invalid", json={"text": "x"})
-
-
-def test_texts_that_take_too_much_cpu_time_are_shown_without_rendering() -> None:
-    spent = count(0, RENDER_SECONDS / 3)
-    html = tuple(rendered(MarkdownBody(texts=("*a*", "*b*", "*c*")), lambda: next(spent)))
-    assert html == ("<p><em>a</em></p>\n", "<p><em>b</em></p>\n", "<pre>*c*</pre>")
 
 
 def test_a_stranger_is_not_served(server: Server) -> None:

@@ -47,6 +47,7 @@ from muster.permissions.judge import Verdict, calling_states, judge_states
 from muster.permissions.policy import Policy
 from muster.settings.model import Settings
 from muster.team import Muster
+from muster.worker.judging import judged
 
 OWN_TOOLS: Final = "mcp__muster__"
 """Prefix of muster's own tools, which its sessions may always call."""
@@ -56,7 +57,10 @@ ANSWER_SECONDS: Final = 2.0
 timeout the hook is answered, and the record is finished in the background."""
 
 JUDGED_HERE_BYTES: Final = 64 * 1024
-"""A larger call is judged in a thread, so that the event loop is not blocked."""
+"""A larger call is judged in the worker, so that the event loop is not blocked."""
+
+JUDGED_HERE_CHARS: Final = 2 * 1024
+"""A longer command line too: one of 4,000 characters can take 50 ms, and hardly one is so long."""
 
 BUILT_IN: Final = ("", "general-purpose", "fork", "Explore", "Plan", "statusline-setup", "claude")
 """Claude Code's own kinds of subagents, which are no agents of a session."""
@@ -246,15 +250,19 @@ class HookDesk:
         return None if seat is None else stopped_by_a_person(team.agents[seat])
 
     async def _judged(self, asked: AskedHook, hook: events.ToolUseHook, policy: Policy) -> Verdict:
-        """Judge a call; a large one in a thread."""
+        """Judge a call; a long one in the worker, or where there is none in a thread."""
         caller = asked.caller
         agent = None if caller.agent is None or caller.leads else caller.agent.id
         states = calling_states(agent, [hook.agent_type] if hook.subagent else [])
-        given, cwd = hook.tool_input, hook.cwd or None
-        judging = partial(judge_states, states, hook.tool_name, given, cwd=cwd, policy=policy)
-        if len(asked.call.data) > JUDGED_HERE_BYTES:
+        tool, given, cwd = hook.tool_name, hook.tool_input, hook.cwd or None
+        is_long = len(asked.call.data) > JUDGED_HERE_BYTES
+        if not is_long and len(text_of(given, "command")) <= JUDGED_HERE_CHARS:
+            return judge_states(states, tool, given, cwd=cwd, policy=policy)
+        if self._muster is None:
+            judging = partial(judge_states, states, tool, given, cwd=cwd, policy=policy)
             return await asyncio.to_thread(judging)
-        return judging()
+        worker, owner = self._muster.worker, f"hooks of {asked.call.pid}"
+        return await judged(worker, states, tool, given, cwd=cwd, policy=policy, owner=owner)
 
     async def _record(self, work: Coroutine[Any, Any, str | None]) -> str | None:
         """Write a record, and return its result if it is done within `ANSWER_SECONDS`.

@@ -23,7 +23,6 @@ from muster.machines.commands import (
 from muster.machines.ids import ConversationId, WorkspaceId
 from muster.machines.state import Delegation
 from muster.machines.vocabulary import DelegationMode, WorkspaceState
-from muster.permissions.judge import Verdict, judge
 from muster.routing.router import Router
 from muster.views.answers import View
 from muster.views.answers.conversations import (
@@ -35,6 +34,7 @@ from muster.views.answers.conversations import (
     RouteView,
 )
 from muster.views.conversations import choice_list, continued, worker_of
+from muster.worker.judging import judged
 from muster.workspaces.rules import open_workspace
 
 CONVERSATIONS: Final = 50
@@ -317,15 +317,21 @@ class VerdictView(View, frozen=True, kw_only=True):
     delegate_to: str | None
 
 
-def _verdict(body: ToolCall, root: Path) -> Verdict:
-    return judge(body.state, body.tool, body.input, cwd=body.cwd, policy=policy_of(root))
-
-
 @route("POST", "/api/permit", may=EVERYBODY)
 async def permit(call: ApiCall, body: ToolCall) -> VerdictView:
     """Judge a tool call by the permissions of a state."""
     root = _root(call) if call.team.delegation.path else call.muster.requests.project
-    verdict = await asyncio.to_thread(_verdict, body, root)  # it reads files that agents can write
+    policy = await asyncio.to_thread(policy_of, root)  # agents can write the file
+    judging = judged(
+        call.muster.worker,
+        [body.state],
+        body.tool,
+        body.input,
+        cwd=body.cwd,
+        policy=policy,
+        owner=call.caller.token,
+    )
+    verdict = await call.unless_ended(judging)
     return VerdictView(
         decision=verdict.decision,
         rule=verdict.rule,

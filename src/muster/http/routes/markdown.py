@@ -1,8 +1,6 @@
 """Markdown over HTTP: text of agents as HTML that a page can show without trusting it."""
 
-import asyncio
-import time
-from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Annotated, Final
 
 import msgspec
@@ -10,7 +8,8 @@ import msgspec
 from muster.http.routing import EVERYBODY, ApiCall, route
 from muster.http.types import StrictBody
 from muster.views.answers import View
-from muster.views.markdown import as_it_is, render
+from muster.views.markdown import as_it_is, render_all
+from muster.worker.limits import TimeIsUp
 
 TEXTS_MAX: Final = 256
 """Texts in one request: as many as a page of messages has."""
@@ -37,15 +36,11 @@ class Rendered(View, frozen=True, kw_only=True):
 @route("POST", "/api/markdown", may=EVERYBODY)
 async def render_texts(call: ApiCall, body: MarkdownBody) -> Rendered:
     """Render Markdown as safe HTML: for messages, souls and other text of agents."""
-    # in a thread: a long text must not block the loop; a request that waits for one is given up
-    # when its caller disconnects
-    work = asyncio.to_thread(lambda: tuple(rendered(body)))
-    return Rendered(html=await call.unless_ended(work))
-
-
-def rendered(body: MarkdownBody, spent_s: Callable[[], float] = time.thread_time) -> Iterator[str]:
-    """The texts as HTML. The bound is CPU time: on a busy machine a thread may wait for longer, and
-    a page keeps what it got."""
-    end = spent_s() + RENDER_SECONDS
-    for text in body.texts:
-        yield render(text, breaks=body.breaks) if spent_s() < end else as_it_is(text)
+    # beside the interpreter of the loop, because the author of a text chooses how long it takes;
+    # a request that waits is given up when its caller disconnects
+    rendering = partial(render_all, body.texts, breaks=body.breaks)
+    work = call.muster.worker.run(rendering, seconds=RENDER_SECONDS, owner=call.caller.token)
+    try:
+        return Rendered(html=await call.unless_ended(work))
+    except TimeIsUp:
+        return Rendered(html=tuple(map(as_it_is, body.texts)))

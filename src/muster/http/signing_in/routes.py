@@ -5,6 +5,8 @@ its `#`. To open a link changes nothing by itself: the exchange is a POST of tha
 read the cookie, and pages of other sites cannot send it.
 """
 
+from functools import partial
+
 from starlette.responses import Response
 
 from muster.errors import Forbidden, NotFound, SignInExpired, Unauthenticated
@@ -14,6 +16,7 @@ from muster.http.signing_in.opening import PRIVATE, SignedIn, cookie_place, open
 from muster.http.static import front, sign_in_page
 from muster.http.types import Body
 from muster.views.answers.sign_ins import BrowserView, SignedInBrowsers, SignInCode
+from muster.views.markdown import render_all
 
 
 class SignInBody(Body, frozen=True, kw_only=True):
@@ -26,8 +29,10 @@ class SignInBody(Body, frozen=True, kw_only=True):
 @route("GET", "/", public=True)
 async def front_page(call: ApiCall) -> Response:
     """The dashboard, or the page to sign in."""
-    known = call.browsers.token_for(call.team, call.request) is not None
-    return front(call.request) if known else sign_in_page(call.request)
+    if call.browsers.token_for(call.team, call.request) is None:
+        return sign_in_page(call.request)
+    call.muster.worker.prepare(partial(render_all, ("",)))  # the page is about to ask for more
+    return front(call.request)
 
 
 @route("GET", "/sign-in", public=True)
