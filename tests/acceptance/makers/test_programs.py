@@ -19,7 +19,9 @@ from tests.runtimes.programs import ADA, alive, new_session
 from tests.waits import SLOW_SECONDS
 
 
-@pytest.mark.parametrize("maker", ["claude", "codex", "gemini", "opencode", "qwen"])
+@pytest.mark.parametrize(
+    "maker", ["claude", "claude-acp", "codex", "codex-acp", "gemini", "opencode", "qwen"]
+)
 def test_a_real_program_answers_asks_is_refused_and_is_interrupted(
     maker: str, tmp_path: Path
 ) -> None:
@@ -50,12 +52,13 @@ def test_a_real_program_answers_asks_is_refused_and_is_interrupted(
         await session.send_prompt(f"do: write {work / 'evil.py'}")
         await listener.answered(3)
         assert not (work / "evil.py").exists()
-        assert "not today" in listener.answers()[2] or maker == "gemini"  # which is told later
+        is_told_later = maker in ("claude-acp", "gemini")
+        assert is_told_later or "not today" in listener.answers()[2]
         paths = [str(each.arguments.get("file_path")) for each in listener.asked]
         assert paths == [str(work / "notes.txt"), str(work / "evil.py")]
 
         await session.send_prompt("do: hang")
-        assert await asyncio.to_thread(model.hangs(maker).wait, SLOW_SECONDS)
+        assert await asyncio.to_thread(model.hangs(maker.removesuffix("-acp")).wait, SLOW_SECONDS)
         await session.interrupt()
         assert listener.results()[3].interrupted
         await session.send_prompt("do: say after")
@@ -69,7 +72,7 @@ def test_a_real_program_answers_asks_is_refused_and_is_interrupted(
         run(scene(model, box.root / "home"))
 
 
-@pytest.mark.parametrize("maker", ["gemini", "opencode", "qwen"])
+@pytest.mark.parametrize("maker", ["claude-acp", "codex-acp", "gemini", "opencode", "qwen"])
 def test_a_confined_program_answers_and_the_kernel_refuses_its_writes_elsewhere(
     maker: str, tmp_path: Path
 ) -> None:
@@ -98,7 +101,10 @@ def test_a_confined_program_answers_and_the_kernel_refuses_its_writes_elsewhere(
             f"do: run {{ echo x > {work / 'evil.py'}; }} 2> {said}; echo tried"
         )
         await listener.answered(2)
-        assert "Permission denied" in said.read_text()
+        if maker == "codex-acp":  # its own sandbox cannot start in muster's: nothing runs
+            assert "bwrap: setting up uid map: Permission denied" in listener.answers()[1]
+        else:
+            assert "Permission denied" in said.read_text()
         await session.stop(Urgency.NOW)
         await session.wait()
         assert list(work.iterdir()) == []

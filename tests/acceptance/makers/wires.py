@@ -62,6 +62,11 @@ class Wire:
         """A call of the tool that writes a file."""
         return Step(tool=tool, arguments={self.path: path, "content": f"{number}\n"})
 
+    def run(self, command: str) -> Step:
+        """A call of the tool that runs a command."""
+        arguments = {"command": command, "description": "It runs.", "is_background": False}
+        return Step(tool=self.shell, arguments=arguments)
+
     def answer(self, step: Step, number: int) -> Iterator[str]:
         base = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "scripted"}
         delta: Json = {"role": "assistant", "content": step.text}
@@ -125,6 +130,9 @@ class ClaudeWire(Wire):
 
     write, shell = "Write", "Bash"
 
+    def run(self, command: str) -> Step:
+        return Step(tool=self.shell, arguments={"command": command, "description": "It runs."})
+
     def asked(self, body: Json) -> Asked:
         asked = Asked("")
         for message in body["messages"]:
@@ -164,13 +172,19 @@ class ResponsesWire(Wire):
         patch = f"*** Begin Patch\n*** Add File: {path}\n+{number}\n*** End Patch\n"
         return Step(tool=tool, arguments=patch)
 
+    def run(self, command: str) -> Step:
+        return Step(tool=self.shell, arguments={"cmd": command})
+
     def answer(self, step: Step, number: int) -> Iterator[str]:
         content = [{"type": "output_text", "text": step.text}]
         item: Json = {"type": "message", "role": "assistant", "content": content}
         yield _event("response.created", response={"id": "r"})
         if step.tool:
-            kind = {"type": "custom_tool_call", "call_id": f"call_{number}", "name": step.tool}
-            item = {**kind, "input": step.arguments}
+            item = {"call_id": f"call_{number}", "name": step.tool}
+            if isinstance(step.arguments, str):
+                item |= {"type": "custom_tool_call", "input": step.arguments}
+            else:
+                item |= {"type": "function_call", "arguments": json.dumps(step.arguments)}
         else:
             yield _event("response.output_item.added", item={**item, "content": []})
             yield _event("response.output_text.delta", delta=step.text, item_id="m")

@@ -38,6 +38,9 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True):
     """The method by which it is authenticated, where it asks for that."""
 
     variables: Mapping[str, str] = {}
+    session_meta: Mapping[str, object] = {}
+    """What a conversation is opened with beside the protocol (`_meta`)."""
+
     own_paths: tuple[str, ...] = ()
     """Folders that it writes itself, relative to HOME."""
 
@@ -147,7 +150,16 @@ PRESETS: Final[Mapping[AcpPreset, Preset]] = {
         tested="2.6.0",
         mode="read-only",
         own_paths=(".codex",),
-        enforcement=("Its own sandbox keeps commands from writing; edits need an approval."),
+        private=PrivateFolder(
+            ".codex",
+            "CODEX_HOME",
+            linked=("prompts", "rules", "skills"),
+            credentials=("auth.json",),
+        ),
+        enforcement=(
+            "Its own sandbox keeps commands from writing; edits need an approval. Confined, it runs"
+            " no commands: its sandbox cannot start within muster's."
+        ),
         signed_in=("OPENAI_API_KEY", ".codex/auth.json"),
     ),
     "claude-acp": Preset(
@@ -156,7 +168,15 @@ PRESETS: Final[Mapping[AcpPreset, Preset]] = {
         package="@agentclientprotocol/claude-agent-acp",
         tested="0.99.1",
         mode="default",
+        # Otherwise it could leave its mode for one in which nothing is asked.
+        session_meta={"claudeCode": {"options": {"allowDangerouslySkipPermissions": False}}},
         own_paths=(".claude",),
+        private=PrivateFolder(
+            ".claude",
+            "CLAUDE_CONFIG_DIR",
+            linked=("agents", "commands", "hooks", "output-styles", "plugins", "rules", "skills"),
+            credentials=(".credentials.json",),
+        ),
         enforcement=(
             "Advice only: it asks in its mode default, and writes by itself."
             ' runtime = "claude" enforces muster\'s policy by hooks.'

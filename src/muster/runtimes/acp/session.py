@@ -123,7 +123,8 @@ class AcpSession(PromptedSession):
                     _said(error),
                     extra={"action": "conversation_lost", "session": self._id},
                 )
-        opened = await self._agent.new_session(cwd=cwd, mcp_servers=[*offered])
+        meta: Any = self._plan.preset.session_meta  # the SDK takes any JSON
+        opened = await self._agent.new_session(cwd=cwd, mcp_servers=[*offered], **meta)
         self._client.session_id = opened.session_id
         self._conversation = replace(
             self._conversation, id=opened.session_id, began_s=wall_s(), used=Usage()
@@ -135,9 +136,10 @@ class AcpSession(PromptedSession):
         """Load the conversation; the updates that repeat it are not reported."""
         self._is_loading = True
         self._client.session_id = self._conversation.id
+        meta: Any = self._plan.preset.session_meta  # as for a new one
         try:
             return await self._agent.load_session(
-                cwd=cwd, session_id=self._conversation.id, mcp_servers=[*offered]
+                cwd=cwd, session_id=self._conversation.id, mcp_servers=[*offered], **meta
             )
         finally:
             self._is_loading = False

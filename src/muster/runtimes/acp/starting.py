@@ -40,7 +40,7 @@ def _program(settings: AgentSettings, launch: Launch, preset: Preset) -> AgentPr
     elif model and preset.model_variable:
         variables[preset.model_variable] = model
     remedy = "Correct that in the agent's table in muster.toml."
-    if preset.package and which(argv[0]) is None:
+    if preset.package and which(argv[0], path=settings.env.get("PATH")) is None:
         remedy = f"Install it: npm install -g {preset.package}"
     return AgentProgram(
         preset.label,
