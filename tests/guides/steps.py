@@ -266,6 +266,8 @@ GUIDES: Mapping[str, Guide] = {
         {
             "curl": Shell(prints={"curl -s $MUSTER_URL/api/ready": "ready"}),
             "scrape_configs:": Leave("a configuration of Prometheus"),
+            "[server]": Configure(),
+            '{"time"': Parse(),
             "[telemetry]": Leave("it needs a collector; tests/telemetry has one"),
         },
     ),

@@ -1357,6 +1357,16 @@ EDGES = (
         },
     ),
     Promise(
+        "The server's own log has levels, and can be JSON.",
+        {
+            "cli/run/test_server_log.py": [
+                "test_every_request_is_a_record_at_the_level_debug",
+                "test_the_file_in_the_background_has_the_same_format",
+                "test_a_record_has_its_own_fields_and_its_traceback",
+            ],
+        },
+    ),
+    Promise(
         "Behind nginx and Caddy, with TLS, HTTP/2 and a path prefix, a browser does all that it "
         "does without them.",
         {

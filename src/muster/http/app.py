@@ -178,11 +178,26 @@ class Api:
         """Answer one request. Protocols other than HTTP are ignored."""
         if scope["type"] != "http":
             return
-        request = Request(scope, receive)
+        request, began = Request(scope, receive), self._muster.clock.monotonic()
         with ExitStack() as present:
             response = await self._respond(request, present)
+        if log.isEnabledFor(logging.DEBUG):
+            self._log_request(request, response, began)
         # Sending is no sign of life: a stopped process takes nothing, and an event stream lasts.
         await response(scope, receive, send)
+
+    def _log_request(self, request: Request, response: ASGIApp, began: float) -> None:
+        """Log a request that is about to be answered, without its query, which may be private."""
+        status = response.status_code if isinstance(response, Response) else 200
+        milliseconds = round((self._muster.clock.monotonic() - began) * 1000, 3)
+        extra = {
+            "action": "request",
+            "method": request.method,
+            "path": request.url.path,
+            "status": status,
+            "milliseconds": milliseconds,
+        }
+        log.debug("%s %s: %d", request.method, request.url.path, status, extra=extra)
 
     async def _respond(self, request: Request, present: ExitStack) -> ASGIApp:
         try:

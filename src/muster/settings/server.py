@@ -1,6 +1,6 @@
 """The `[server]` table: where `muster up` listens, its certificate, and how it stops."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -72,6 +72,14 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
         str, Rule("File with the certificate of TLS and its chain (PEM); empty means no TLS.")
     ] = ""
     tls_key: Annotated[str, Rule("File with the key of the certificate (PEM).")] = ""
+    log_format: Annotated[
+        Literal["text", "json"],
+        Rule("Format of the server's own log: text, or one JSON object a line."),
+    ] = "text"
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"],
+        Rule("Least level of records in the server's own log; debug has every request."),
+    ] = "warning"
     open_browser: Annotated[
         bool,
         Rule("Whether `muster up` opens the dashboard in a browser, if there is a screen."),

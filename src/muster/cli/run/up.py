@@ -23,7 +23,7 @@ from muster.cli.run.detaching import start_detached
 from muster.cli.run.drain_report import DrainReport
 from muster.cli.run.notifying import Notifier
 from muster.cli.run.open import has_screen
-from muster.cli.run.server_log import log_to_file
+from muster.cli.run.server_log import log_to_file, log_to_terminal
 from muster.cli.run.serving import (
     EncryptedListener,
     own_address,
@@ -238,6 +238,7 @@ def _chosen(settings: Settings, home: Path, chosen: ServerOptions) -> Settings:
 
 
 async def _run(home: Path, settings: Settings, listener: socket.socket, start: ServerStart) -> None:
+    log_to_terminal(settings.server)  # the one in the background moves on when it is ready
     demo = start.load is None
     signals, tasks = StopSignals(), TaskOwner("muster up")
     url = url_of(listener)
@@ -248,7 +249,7 @@ async def _run(home: Path, settings: Settings, listener: socket.socket, start: S
     def ready(link: str) -> None:
         is_watched = start.notifier.is_listening
         if start.detached:
-            log_to_file(home)
+            log_to_file(home, settings.server)
         say(f"muster is up at {shown} for {home}." + ("" if is_watched else " Ctrl-C stops it."))
         if settings.server.is_exposed:
             say(EXPOSED.format(host=settings.server.host), err=True)
