@@ -90,9 +90,11 @@ class NameTaken(Refused):
 
 
 class LookAlike(Refused):
-    """The name {name!r} looks like {other!r}, the agent in seat {seat}. Choose a name that people
-    can tell from it, or rename that agent.
-    """
+    """The name {name!r} looks like {other!r}, in seat {seat}. Choose another, or rename that."""
+
+
+class SeatOfAnother(Refused):
+    """Seat {seat} belongs to {name!r} since an import. Send it again if you mean that agent."""
 
 
 class NameOfTwo(Refused):

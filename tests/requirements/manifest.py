@@ -3145,6 +3145,19 @@ TALKING_TO_EACH = (
         },
     ),
     Promise(
+        "Words for an agent reach no other one that an import puts in its seat.",
+        {
+            "machines/teams/test_acts_of_people.py": [
+                "test_an_agent_that_wins_a_seat_gets_nothing_that_was_for_the_one_before",
+                "test_a_message_for_an_agent_that_lost_its_seat_reaches_nobody_else",
+            ],
+            "web/test_agent_replaced.py": [
+                "test_text_that_was_typed_for_the_one_before_is_shown_and_not_sent",
+                "test_a_message_that_is_under_way_is_refused",
+            ],
+        },
+    ),
+    Promise(
         "An agent cannot make itself older, and so win a merge.",
         {
             "machines/identity/test_bounds.py": [

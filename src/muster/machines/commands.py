@@ -807,6 +807,8 @@ class SendMessage(Command, frozen=True, kw_only=True):
     """The agent that says it, where an agent writes to another one."""
 
     files: tuple[AttachedFile, ...] = ()
+    created_at: datetime | None = None
+    """The birth of the agent that is meant: refused if another one has the seat by now."""
 
 
 class DeliverMessages(Command, frozen=True, kw_only=True):

@@ -440,6 +440,10 @@ class Agent(Record, frozen=True, kw_only=True):
     read: int = 0
     """The seq up to which it has acted on direct messages."""
 
+    missed: tuple[int, int] = (0, 0)
+    """The direct messages, after and up to a seq, that were for the agent that lost the seat to it
+    and reached neither of them."""
+
     routed: tuple[RoutedMessage, ...] = ()
     """The ways of its newest direct messages that took another than its inbox file."""
 

@@ -75,6 +75,9 @@ def _way(seq: int, agent: Agent) -> DeliveryWay | None:
 
 
 def _delivery(seq: int, agent: Agent) -> Delivery:
+    after, upto = agent.missed
+    if after < seq <= upto:
+        return Delivery.ACCEPTED
     if seq <= agent.read:
         return Delivery.READ
     return Delivery.DELIVERED if seq <= agent.delivered else Delivery.ACCEPTED

@@ -63,6 +63,12 @@ export const upload = (path, file) => ask("POST", path, file);
 /** An agent in a request: by its seat, which it keeps when it is renamed. Its name may be another agent's by then. */
 export const idOf = ({ seat }) => `agent-identity:${seat}`;
 
+/** An agent as the receiver of a message, which nobody else gets who takes its seat in an import. */
+export const meant = ({ seat, document }) => ({
+  targetAgent: idOf({ seat }),
+  targetCreatedAt: document?.createdAt,
+});
+
 /** A path with names in it: path`/api/agents/${name}/run`. */
 export function path(parts, ...names) {
   return parts.reduce((whole, part, index) => whole + encodeURIComponent(names[index - 1]) + part);

@@ -1,6 +1,6 @@
 // What needs a person, as the server lists it. Shown first on the page, and counted in its title and icon.
 
-import { idOf, path, post, say } from "./api.js";
+import { path, post, say } from "./api.js";
 import { meaning } from "./badge.js";
 import { closeAllBut } from "./push.js";
 import { go } from "./router.js";
@@ -33,9 +33,9 @@ export function about({ kind, agent, channel, conversation }) {
 }
 
 /** Send the answer to where the question came from: its channel, or the agent alone. */
-export function answer({ channel, seat }, message, key) {
+export function answer({ channel }, receiver, message, key) {
   if (channel) return say(path`/api/channels/${channel}/messages`, { message }, key);
-  return say("/api/send", { message, targetAgent: idOf({ seat }) }, key);
+  return say("/api/send", { message, ...receiver }, key);
 }
 
 // ── put aside ──────────────────────────────────────────────────────────────────────────────

@@ -256,3 +256,34 @@ def test_an_egg_of_the_future_expires_in_time() -> None:
 def test_a_name_at_birth_is_no_reserved_one_either(name: str) -> None:
     forged = paper(0, "Zed", renamed=1, born_as=name)
     Scene().refuse(c.ImportTeam(documents=(forged,)), "name_reserved")
+
+
+def test_a_message_for_an_agent_that_lost_its_seat_reaches_nobody_else() -> None:
+    scene = Scene()
+    scene.do(c.ImportTeam(documents=(paper(0, "Zora", born=9),)))
+    born = scene.agent("Zora").created_at
+    words = c.SendMessage(text="for you", speaker_name="Marcus", seat=SeatId(0), created_at=born)
+    scene.do(words)
+    scene.do(c.ImportTeam(documents=(paper(0, "Lyra", born=0),)))
+    refused = scene.refuse(words, "seat_of_another")
+    assert "'Lyra'" in str(refused)
+
+
+def test_an_agent_that_wins_a_seat_gets_nothing_that_was_for_the_one_before() -> None:
+    """It was given the unread messages, the notes and the former names of the loser."""
+    scene = Scene()
+    scene.do(c.ImportTeam(documents=(paper(0, "Mira", born=9),)))
+    scene.do(c.RenameAgent(seat=SeatId(0), name="Zora"))
+    scene.do(c.Remember(seat=SeatId(0), text="I am Zora."))
+    scene.do(c.SendMessage(text="for Zora", speaker_name="Marcus", seat=SeatId(0)))
+    upto = scene.team.seq
+    events = scene.do(c.ImportTeam(documents=(paper(0, "Lyra", born=0),)))
+    (warning,) = facts(events, e.WarningLogged)
+    assert "messages for 'Zora' reach nobody" in warning.text
+    lyra = scene.agent("Lyra")
+    assert (lyra.notes, lyra.former_names, lyra.has_unread) == ((), (), False)
+    assert lyra.missed == (0, upto)
+    scene.do(c.SendMessage(text="for Lyra", speaker_name="Marcus", seat=SeatId(0)))
+    assert scene.agent("Lyra").has_unread
+    scene.do(c.ImportTeam(documents=(paper(0, "Lyra", born=0, alive=5),)))
+    assert scene.agent("Lyra").has_unread, "it is the same one still"

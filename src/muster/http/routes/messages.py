@@ -1,6 +1,7 @@
 """Messages over HTTP: what people and agents say, and its delivery."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -63,6 +64,9 @@ class SendBody(StrictBody, frozen=True, kw_only=True):
 
     message: str
     target_agent: str | None = None
+    target_created_at: datetime | None = None
+    """The `createdAt` of the agent that is meant: refused if another one has its seat by now."""
+
     channel: str | None = None
     mode: InterruptMode | None = None
     """The effect on the turn in progress in the channel; left out, the channel's rule."""
@@ -157,7 +161,13 @@ async def send_to(call: ApiCall, body: SendBody) -> Recorded:
             why = "apply to a message in a channel; name the channel"
             raise Invalid(what="replyTo and mode", why=why)
         files = await attached(call, body.files)
-        message = SendMessage(text=body.message, speaker_name=human, seat=seat, files=files)
+        message = SendMessage(
+            text=body.message,
+            speaker_name=human,
+            seat=seat,
+            files=files,
+            created_at=body.target_created_at,
+        )
         said = await record(call, message)
         remark = _untaken(call, LEAD_SEAT if seat is None else seat, files)
         return replace(said, effect=" ".join(filter(None, (said.effect, remark))))

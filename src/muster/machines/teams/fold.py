@@ -63,8 +63,10 @@ def _newcomer(document: AgentDocument, authority: Authority) -> Agent:
 
 
 def _update_agent(agent: Agent, document: AgentDocument, event: Event) -> Agent:
-    """An agent updated from its document; local-only fields stay."""
+    """An agent updated from its document; local-only fields stay, unless they are another's."""
     moved = document.status is not agent.status
+    if is_another(agent, document):
+        agent = _without_memory(agent)
     agent = replace(
         agent,
         successor_at=document.place,
@@ -96,17 +98,32 @@ def _update_agent(agent: Agent, document: AgentDocument, event: Event) -> Agent:
 
 
 def _former_names(agent: Agent, document: AgentDocument) -> tuple[str, ...]:
-    """The names that it had here, where a person renamed it on the other machine.
-
-    Another birth that won the seat has none of them: they are those of the agent that lost it.
-    """
-    born_as = document.born_as or document.chosen_name or document.name
-    is_same = (
-        agent.name is not None and (agent.born_as or agent.chosen_name or agent.name) == born_as
-    )
+    """The names that it had here, where a person renamed it on the other machine."""
+    is_same = agent.name is not None and not is_another(agent, document)
     if not is_same or document.renamed_at == agent.renamed_at:
         return agent.former_names
     return (*agent.former_names, agent.id)[-limits.FORMER_NAMES_MAX :]
+
+
+def is_another(agent: Agent, document: AgentDocument) -> bool:
+    """Whether a document is of another birth than the agent that has the seat here."""
+    born_as = document.born_as or document.chosen_name or document.name
+    return agent.name is not None and (agent.born_as or agent.chosen_name or agent.name) != born_as
+
+
+def _without_memory(agent: Agent) -> Agent:
+    """A seat without what belongs to the agent that loses it: names, notes and unread messages."""
+    missed = (agent.delivered, agent.last_message) if agent.has_unread else agent.missed
+    return replace(
+        agent,
+        former_names=(),
+        notes=(),
+        last_wake=None,
+        unanswered=None,
+        missed=missed,
+        delivered=agent.last_message,
+        read=agent.last_message,
+    )
 
 
 def _hatch_until(document: AgentDocument, now: datetime) -> datetime | None:

@@ -18,7 +18,7 @@ from muster.machines.events import Event, Fact
 from muster.machines.ids import FIRST_ENROLLED_SEAT, LEAD_SEAT, SeatId, name_key
 from muster.machines.state import Agent, Status, Team
 from muster.machines.teams.admission import check_incoming, check_speakers, check_told_apart
-from muster.machines.teams.fold import authority_of, digest_of
+from muster.machines.teams.fold import authority_of, digest_of, is_another
 from muster.machines.teams.merge import (
     Documents,
     assign_names,
@@ -54,8 +54,18 @@ def import_team(team: Team, command: c.ImportTeam, now: datetime) -> Iterator[Fa
             authority=Authority.MUSTER if team.lead is None else Authority.LEAD,
             messages=len(fresh),
         )
+    yield from _missed(team, changed)
     for message in fresh:
         yield e.MessageImported(message=message, seat=message.grid_position)
+
+
+def _missed(team: Team, documents: Iterable[AgentDocument]) -> Iterator[Fact]:
+    """A warning for each agent that loses its seat, and with it messages that it has not got."""
+    for document in documents:
+        agent = team.agents.get(document.grid_position)
+        if agent is not None and agent.has_unread and is_another(agent, document):
+            text = f"messages for {agent.id!r} reach nobody: an import gave its seat to"
+            yield e.WarningLogged(text=f"{text} {document.name!r}", seat=agent.seat)
 
 
 def _is_held(team: Team, seat: SeatId) -> bool:

@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from muster import limits
-from muster.errors import Invalid, NoLead, NotFound, NotTheAuthority, TooManyPeerMessages
+from muster.errors import (
+    Invalid,
+    NoLead,
+    NotFound,
+    NotTheAuthority,
+    SeatOfAnother,
+    TooManyPeerMessages,
+)
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.attachments import check_files
@@ -24,6 +31,8 @@ def send_message(team: Team, command: c.SendMessage, now: datetime) -> Sequence[
     if command.seat is None and team.lead is None:
         raise NoLead()
     agent = team.agent(LEAD_SEAT if command.seat is None else command.seat)
+    if command.created_at not in (None, agent.created_at):
+        raise SeatOfAnother(seat=agent.seat, name=agent.id)
     if command.sender is not None:
         _check_peer(team, command.sender, agent.seat)
     message = e.UserMessage(

@@ -1,6 +1,6 @@
 // The chat with an agent: messages with their delivery state, and the message form.
 
-import { get, idOf, newKey, path, say } from "../api.js";
+import { get, idOf, meant, newKey, path, say } from "../api.js";
 import { look } from "../badge.js";
 import { timeOfDay } from "../clock.js";
 import { errorLine, h, keyed, pushButton, setAttribute, setHidden, setText, show } from "../dom.js";
@@ -38,6 +38,7 @@ class ChatThread extends Part {
       rows: "2",
       placeholder: "Write a message. Enter sends, Shift+Enter adds a line.",
     });
+    this.meant = meant(this.agent); // the view starts anew if another agent takes the seat
     this.draft = draftKey("message", this.agent);
     keepDraft(this.box, this.draft);
     this.button = h("button", { type: "submit", class: "main", text: "Send" });
@@ -202,7 +203,7 @@ class ChatThread extends Part {
     await this.files.uploaded();
     const message = this.files.message(written);
     if (!message || store.pending.has(this.#key)) return;
-    const body = { ...message, targetAgent: idOf(this) };
+    const body = { ...message, ...this.meant };
     const same = JSON.stringify(body);
     if (this.sent?.same !== same) this.sent = { same, key: newKey() };
     const said = await store.act(this.#key, "Send", () => say("/api/send", body, this.sent.key));

@@ -1,7 +1,7 @@
 // "Needs you": what waits for a person, the most urgent first. Answered here, with the mouse or the keyboard.
 
 import "./approval-list.js";
-import { newKey } from "../api.js";
+import { meant, newKey } from "../api.js";
 import { about, answer, done, goOn, later, needKey, needs, reason, undo, undoable } from "../attention.js";
 import { secondsSince, span } from "../clock.js";
 import { errorLine, h, keyed, pushButton, setHidden, setText, show } from "../dom.js";
@@ -152,14 +152,17 @@ class NeedsList extends Part {
       autocomplete: "off",
     });
     // another message of the agent is another need, with a row of its own: what is typed goes over to it
-    const draft = draftKey(`answer:${need.channel ?? ""}`, store.agents.get(need.seat) ?? {});
+    const agent = store.agents.get(need.seat) ?? { seat: need.seat };
+    const draft = draftKey(`answer:${need.channel ?? ""}`, agent);
+    const receiver = meant(agent);
     row.text.draft = draft;
     keepDraft(row.text, draft);
     const send = async (event) => {
       event.preventDefault();
       const message = row.text.value.trim();
       if (!message) return;
-      if (!(await store.act(needKey(need), "Answer", () => answer(need, message, newKey())))) return;
+      if (!(await store.act(needKey(need), "Answer", () => answer(need, receiver, message, newKey()))))
+        return;
       if (settleDraft(row.text, draft, message)) row.text.value = "";
     };
     return h(

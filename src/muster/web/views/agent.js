@@ -20,6 +20,7 @@ import { look, meaning, paintBadge } from "../badge.js";
 import { evidenceText, moment } from "../clock.js";
 import { dollars, spentInFull } from "../costs.js";
 import { h, pushButton, setAttribute, setHidden, setText } from "../dom.js";
+import { draftKey, draftOf, draftsOf } from "../drafts.js";
 import { showAgentSettings } from "../elements/agent-dialog.js";
 import { face } from "../elements/agent-face.js";
 import { conversations, soul, transcript, wakePayload, why } from "../elements/agent-records.js";
@@ -50,6 +51,7 @@ class AgentView extends Part {
     this.need = h("p", { class: "need", hidden: true });
     this.connect = h("section", { class: "panel connect", hidden: true, "aria-label": "How it connects" });
     this.replaceChildren(
+      this.unsent ? unsentText(this.unsent, agent) : "",
       h(
         "header",
         { class: "who" },
@@ -157,8 +159,9 @@ class AgentView extends Part {
 
   #paint() {
     if (!store.agents.has(this.agent.seat)) return this.#again(); // it has left the team
-    this.agent = store.agents.get(this.agent.seat);
-    const agent = this.agent;
+    const agent = store.agents.get(this.agent.seat);
+    if (bornOf(agent) !== bornOf(this.agent)) return this.#succeed(agent);
+    this.agent = agent;
     this.toggleAttribute("data-closed", !store.mayActOn(agent));
     this.#follow(agent);
     const looks = JSON.stringify([
@@ -189,6 +192,17 @@ class AgentView extends Part {
     setHidden(this.need, !need);
     if (need) setText(this.need, `Needs you: ${visible(reason(need))}`);
     setAttribute(this.need, "data-kind", need?.kind ?? null);
+  }
+
+  /** An import has put another agent in the seat. Text that was typed for the one before is shown, and not sent. */
+  #succeed(agent) {
+    const before = this.agent;
+    const texts = draftsOf(draftKey("", before))
+      .map(draftOf)
+      .filter((text) => text.trim());
+    if (texts.length) this.unsent = { name: before.id, texts };
+    this.params = [agent.id, ...this.params.slice(1)];
+    this.#again();
   }
 
   /** A page is about the agent in a seat: what says its name changes with the name. */
@@ -232,6 +246,19 @@ class AgentView extends Part {
     const at = all.findIndex(({ seat }) => seat === this.agent.seat);
     go("agent", all[(at + by + all.length) % all.length].id);
   }
+}
+
+const bornOf = ({ document }) => document?.createdAt;
+
+function unsentText({ name, texts }, agent) {
+  const other = agent.id === name ? `another ${name}` : agent.id;
+  const why = `An import has put ${other} in the place of ${name}. What you had typed for ${name} was not sent:`;
+  return h(
+    "section",
+    { class: "panel unsent", role: "alert" },
+    h("p", { text: why }),
+    ...texts.map((text) => h("pre", { text })),
+  );
 }
 
 const WORK = 1; // the place of its tab
