@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from muster.app import DelegationPlan, TeamOptions, no_runtimes, open_team
+from muster.app import open_team
 from muster.delegation import session_folder
 from muster.delegation.agent_folders import read_agents
 from muster.delegation.conversations import Conversations
@@ -24,6 +24,7 @@ from muster.settings.agents import AgentSettings
 from muster.settings.in_force import SettingsInForce
 from muster.settings.model import DelegationSettings, Settings
 from muster.team import Muster
+from muster.team_options import DelegationPlan, TeamOptions, no_runtimes
 from muster.testing.clock import ManualClock
 from muster.testing.ids import CountingIds
 from muster.views.conversations import ConversationView
