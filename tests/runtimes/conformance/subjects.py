@@ -9,10 +9,11 @@ from msgspec.structs import replace
 
 from muster.engine.ports import Runtime
 from muster.runtimes.acp.runtime import AcpRuntime
+from muster.runtimes.claude.runtime import ClaudeRuntime
 from muster.runtimes.codex.runtime import CodexRuntime
 from muster.runtimes.command import CommandRuntime
 from muster.runtimes.python.runtime import PythonRuntime
-from muster.settings.agent_programs import AcpSettings, CodexSettings
+from muster.settings.agent_programs import AcpSettings, ClaudeSettings, CodexSettings
 from muster.settings.agents import AgentSettings
 from tests.waits import LIFE_SECONDS
 
@@ -79,17 +80,33 @@ def _acp(folder: Path, how: str, stop_s: float) -> Runtime:
 def codex_settings(
     folder: Path, how: str = "", stop_s: float = LIFE_SECONDS, codex: CodexSettings = CODEX
 ) -> AgentSettings:
-    program = folder / "codex"
-    line = " ".join(f'"{each}"' for each in _program("codex_agent", ""))
-    program.write_text(f'#!/bin/sh\nexec {line} "$@"\n')
-    program.chmod(0o700)
     return AgentSettings(
         runtime="codex",
         env={"HOW": how},
         interrupt_seconds=stop_s,
         terminate_seconds=stop_s,
-        codex=replace(codex, program=str(program)),
+        codex=replace(codex, program=_script(folder, "codex_agent")),
     )
+
+
+def _script(folder: Path, name: str) -> str:
+    """A scripted program with a path of its own, as settings name one."""
+    script = folder / name
+    line = " ".join(f'"{each}"' for each in _program(name, ""))
+    script.write_text(f'#!/bin/sh\nexec {line} "$@"\n')
+    script.chmod(0o700)
+    return str(script)
+
+
+def _claude(folder: Path, how: str, stop_s: float) -> Runtime:
+    settings = AgentSettings(
+        runtime="claude",
+        env={"HOW": how},
+        interrupt_seconds=stop_s,
+        terminate_seconds=stop_s,
+        claude=ClaudeSettings(program=_script(folder, "claude_agent")),
+    )
+    return ClaudeRuntime(settings, folder)
 
 
 def _codex(folder: Path, how: str, stop_s: float) -> Runtime:
@@ -107,6 +124,7 @@ def _python(folder: Path, how: str, stop_s: float) -> Runtime:
 SUBJECTS = (
     Subject("command", _command, confirms=False, resumes=False),
     Subject("acp", _acp),
+    Subject("claude", _claude),
     Subject("codex", _codex, injects=True, has_costs=False),
     Subject("python", _python, resumes=False, is_process=False),
 )
