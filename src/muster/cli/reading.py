@@ -8,7 +8,7 @@ from muster.errors import NotFound
 from muster.home import address
 from muster.home.lock import running_pid
 from muster.machines.identity.crew import retired_as
-from muster.machines.ids import SeatId, name_key
+from muster.machines.ids import name_key, seat_in
 from muster.machines.state import Agent, Team
 
 
@@ -33,11 +33,11 @@ def running(home: Path) -> address.Address | None:
 
 
 def find_agent(team: Team, word: str) -> Agent | None:
-    """Find an agent by name, or by the number of its seat. A retired one has its name until another
-    agent takes it."""
+    """Find an agent by name, by the number of its seat or by its document. A retired one has its
+    name until another agent takes it."""
     seat = team.names.get(name_key(word))
-    if seat is None and word.isdecimal():
-        seat = SeatId(int(word))
+    if seat is None:
+        seat = seat_in(word)
     found = None if seat is None else team.agents.get(seat)
     return found or retired_as(team, word)
 

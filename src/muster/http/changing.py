@@ -3,7 +3,8 @@
 from typing import Final
 
 from muster.errors import NotFound
-from muster.http.routing import DOCUMENT, ApiCall
+from muster.http.routing import ApiCall
+from muster.machines.ids import DOCUMENT
 from muster.machines.state import Agent
 
 _NEXT: Final = "takes effect at its next session"

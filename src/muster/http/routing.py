@@ -40,7 +40,7 @@ from muster.http.waiting import LongPolls
 from muster.machines.access.scopes import check_scope, outside_scope
 from muster.machines.commands import Command
 from muster.machines.identity.crew import retired_as
-from muster.machines.ids import SeatId, name_key
+from muster.machines.ids import SeatId, name_key, seat_in
 from muster.machines.keys import is_same_request, with_digest
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import Role, Scope
@@ -60,7 +60,6 @@ ACTORS: Final = frozenset({Role.OPERATOR, Role.AGENT})
 SAFE: Final = frozenset({"GET", "HEAD"})
 """Methods that change nothing."""
 
-DOCUMENT: Final = "agent-identity:"
 
 T = TypeVar("T")
 
@@ -173,7 +172,7 @@ class ApiCall:
         team = self.team
         seat = team.names.get(name_key(name))
         if seat is None:
-            seat = _seat(name.removeprefix(DOCUMENT))
+            seat = seat_in(name)
         found = None if seat is None else team.agents.get(seat)
         found = found or self._renamed_caller(name) or retired_as(team, name)
         if found is None:
@@ -274,11 +273,6 @@ def key_of(request: Request, body: bytes) -> str | None:
     line = f"{request.method} {request.url.path}?{request.url.query}\n"
     digest = blake2b(line.encode() + body, digest_size=12).hexdigest()
     return with_digest(key, digest)
-
-
-def _seat(digits: str) -> SeatId | None:
-    number = digits.isascii() and digits.isdecimal() and len(digits) < 10
-    return SeatId(int(digits)) if number else None
 
 
 # ── a route ───────────────────────────────────────────────────────────────────────────────────────

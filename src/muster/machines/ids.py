@@ -34,9 +34,20 @@ MUSTER: Final = "muster"
 """The actor of commands that no person or agent sent: deadlines, couplings, boot."""
 
 
+DOCUMENT: Final = "agent-identity:"
+"""The beginning of the id of an identity document."""
+
+
 def document_id(seat: SeatId) -> str:
     """The deterministic id of a seat's identity document."""
-    return f"agent-identity:{seat}"
+    return f"{DOCUMENT}{seat}"
+
+
+def seat_in(word: str) -> SeatId | None:
+    """The seat that a word says: its number, or the id of its document (`agent-identity:9`)."""
+    digits = word.removeprefix(DOCUMENT)
+    is_number = digits.isascii() and digits.isdecimal() and len(digits) < 10
+    return SeatId(int(digits)) if is_number else None
 
 
 def person(name: str) -> str:

@@ -224,8 +224,15 @@ def test_why_tells_of_an_agent_how_each_of_its_states_came_about(home: Path) -> 
     text = muster("why", "Ada", "--home", str(home)).stdout
     assert "Ada, turns in design: ACTIVE" in text
     assert "Ada, identity: alive" in text
-    assert muster("why", "agent:9", "--home", str(home)).stdout == text
-    assert muster("why", "ada", "--home", str(home)).stdout == text
+    for same in ("ada", "agent:9", "seat:9", "agent-identity:9", "agent:agent-identity:9"):
+        assert muster("why", same, "--home", str(home)).stdout == text
+
+
+def test_why_takes_a_number_for_an_event_and_says_how_to_ask_for_the_seat(home: Path) -> None:
+    asked = muster("why", "9", "--home", str(home))
+    assert asked.stdout.startswith("event 9\n")
+    assert asked.stderr == "(9 is an event here. Ada in seat 9: muster why seat:9)\n"
+    assert muster("why", "1", "--home", str(home)).stderr == ""
 
 
 def test_why_tells_of_a_channel_how_the_turn_came_to_its_holder(home: Path) -> None:

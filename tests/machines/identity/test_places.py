@@ -10,7 +10,7 @@ from muster.machines import events as e
 from muster.machines.identity.crew import retired_as
 from muster.machines.identity.palette import appearance
 from muster.machines.identity.places import free_seat, grid_place, in_free_seat, occupant
-from muster.machines.ids import GRID_SEATS, LEAD_SEAT, SEATS_APART, SeatId
+from muster.machines.ids import GRID_SEATS, LEAD_SEAT, SEATS_APART, SeatId, document_id, seat_in
 from muster.machines.kernel import snapshots
 from muster.machines.kernel.fold import fold
 from muster.machines.state import Status, Team
@@ -178,3 +178,8 @@ def test_a_namesake_that_is_born_has_a_folder_of_its_own() -> None:
     scene.do(status(session=at(scene, LEAD_SEAT).session))
     scene.do(register(NEXT, "Lyra", at(scene, LEAD_SEAT).session))  # it registers again to wake
     assert at(scene, NEXT).folder_name == f"Lyra~{NEXT}"
+
+
+def test_a_seat_is_said_by_its_number_or_by_its_document() -> None:
+    assert [seat_in(word) for word in ("3", document_id(SeatId(3)))] == [3, 3]
+    assert not [word for word in ("", "x", "-3", "٣", "9" * 10, "agent-identity:") if seat_in(word)]

@@ -39,8 +39,8 @@ def why(home: Path, path: Path | None, subject: str, as_json: bool) -> None:
     """Explain the state of an agent, channel, conversation or event.
 
     Each event is followed by its cause. A word that could mean several things is an agent's name
-    first, then a channel's, then a conversation, then the number of an event; agent:X, channel:X,
-    conversation:X, event:X and approval:X say which.
+    first, then a channel's, then a conversation, then the number of an event; agent:X (a name or a
+    seat), seat:X, channel:X, conversation:X, event:X and approval:X say which.
     """
     team, found = _found(_homes(home, path, subject), subject)
     if as_json:
@@ -48,6 +48,16 @@ def why(home: Path, path: Path | None, subject: str, as_json: bool) -> None:
             click.echo(json_line(encode(event)))
     else:
         click.echo("\n\n".join(_text(each, team, look()) for each in found))
+        _tell_of_seat(team, subject)
+
+
+def _tell_of_seat(team: Team, subject: str) -> None:
+    """Tell how to ask for an agent, where the number of its seat was taken for that of an event."""
+    is_event = subject.isdecimal() and subject not in team.names and subject not in team.channels
+    agent = find_agent(team, subject) if is_event else None
+    if agent is not None:
+        who = clean(f"{agent.id} in seat {agent.seat}")
+        click.echo(f"({subject} is an event here. {who}: muster why seat:{agent.seat})", err=True)
 
 
 def _homes(home: Path, path: Path | None, subject: str) -> Sequence[Path]:
@@ -90,9 +100,9 @@ def _text(explanation: Explanation, team: Team, look: Look) -> str:
 
 
 def _explained(team: Team, subject: str) -> Reading[list[Explanation]]:
-    kind, _, word = subject.rpartition(":")
+    kind, _, word = subject.partition(":")
     match kind:
-        case "agent":
+        case "agent" | "seat":
             return views.of_agent(team, need_agent(team, word))
         case "channel":
             return views.of_channel(team, team.channel(ChannelId(word)))
