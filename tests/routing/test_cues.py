@@ -115,6 +115,12 @@ def test_a_question_with_the_words_of_a_name_is_not_about_the_agent() -> None:
         ("what's 15 percent of 240?", "general"),
         ("who painted the Mona Lisa?", "general"),
         ("can you repeat that please", "session"),
+        ("explain your last decision", "session"),
+        ("show the output once more", "session"),
+        ("clean up this conversation", "session"),
+        ("stop sending reminders", "order"),
+        ("no more emails to patients this week", "order"),
+        ("let's keep the old logo", "order"),
     ],
 )
 def test_forms_of_talk_stay_in_main(query: str, rule: str) -> None:

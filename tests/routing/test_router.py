@@ -244,7 +244,7 @@ def test_a_very_long_request_is_routed_by_its_start() -> None:
 
 
 def test_an_explanation_has_the_words_the_score_and_the_margin() -> None:
-    decision = router().route("my pods crashloop, check the helm chart")
+    decision = router().route("my pods crashloop, check helm")
     best, second = decision.candidates[:2]
     assert best.agent == decision.agent == "kubernetes-operator"
     assert best.score > second.score

@@ -26,21 +26,21 @@ LONE: Final = 0.25
 """Upper bound of the confidence in an agent that one word only suggests: worth a question."""
 
 FEATURES: Final[dict[str, float]] = {
-    "constant": -3.8,
-    "score": 2.54,
-    "coverage": 0.55,
-    "margin": 1.5,
-    "in_name": -0.38,
-    "matched": 0.94,
-    "best_word": -1.26,
-    "asks_work": 0.46,
-    "asks_fact": -2.08,
-    "chats": -1.39,
-    "trouble": 0.59,
-    "states": -1.98,
-    "error": 0.17,
-    "everyday": -0.94,
-    "short": 0.66,
+    "constant": -3.52,
+    "score": 2.29,
+    "coverage": 0.5,
+    "margin": 1.35,
+    "in_name": -0.34,
+    "matched": 0.85,
+    "best_word": -1.13,
+    "asks_work": 0.41,
+    "asks_fact": -1.87,
+    "chats": -1.25,
+    "trouble": 0.53,
+    "states": -1.78,
+    "error": 0.15,
+    "everyday": -0.85,
+    "short": 0.59,
 }
 """The features of the gate, and their coefficients."""
 

@@ -48,8 +48,10 @@ LENGTH_USUAL: Final = 25
 LENGTH_MIN: Final = 10
 """BM25's b, and typical lengths in significant words: a word weighs less in a longer text."""
 
-CONCEPT_PART: Final = 0.35
-"""Weight of a word for its concept, outside of names."""
+CONCEPT_PART: Final = 0.7
+CONCEPT_IN_NAME: Final = 0.4
+"""Weight of a word for its concept, relative to the word itself: in descriptions, and in names: a
+name is about something in particular, a route-optimiser is not for every kind of optimisation."""
 
 UNASKED: Final = 0.3
 """Penalty for an agent whose name is about something that the request does not mention."""
@@ -191,7 +193,7 @@ def _description(text: str) -> dict[str, float]:
 def _counted(words: Sequence[WordToken], factor: float, *, in_name: bool) -> dict[str, float]:
     """The weight of every term in some words."""
     found: dict[str, float] = {}
-    part = factor if in_name else factor * CONCEPT_PART
+    part = factor * (CONCEPT_IN_NAME if in_name else CONCEPT_PART)
     about = concepts().of_agents
     for word in words:
         if weight(word.stem):
