@@ -4491,6 +4491,7 @@ WORKSPACES = (
             ],
             "workspaces/test_killed.py": [
                 "test_a_step_that_was_killed_is_settled_and_can_be_done_again",
+                "test_a_step_has_an_end_when_git_has_ended_and_not_before",
             ],
             "workspaces/test_whole.py": [
                 "test_an_agent_works_in_its_worktree_and_a_person_merges_it",

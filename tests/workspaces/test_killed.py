@@ -42,8 +42,8 @@ exit $code
 
 @contextmanager
 def killed_in(folder: Path, step: str, moment: str) -> Generator[Path]:
-    """A home whose muster was killed in a step, at the first git command that the moment names;
-    and git ended after it."""
+    """A home whose muster was killed in a step, at the first git command that the moment names.
+    git waits there still."""
     programs = folder / "bin"
     programs.mkdir()
     real = shutil.which("git")
@@ -62,8 +62,12 @@ def killed_in(folder: Path, step: str, moment: str) -> Generator[Path]:
             until((folder / "reached").exists)
             os.kill(server.process.pid, signal.SIGKILL)
             asked.result()
-    (folder / "hold").unlink()
     yield home
+
+
+def let_git_go_on(folder: Path) -> None:
+    """The git command of the killed muster is alone by now, and ends in its own time."""
+    (folder / "hold").unlink()
 
 
 def _ask(person: Asker, step: str) -> None:
@@ -95,12 +99,34 @@ def test_a_step_that_was_killed_is_settled_and_can_be_done_again(
 ) -> None:
     top = a_repository(tmp_path / "team")
     with killed_in(tmp_path, step, moment) as home, live(home) as server:
+        let_git_go_on(tmp_path)
         settled(server, top)
         with asker(server, server.token) as person:
             again(person, step, home)
         assert no_step_is_open(top)
         assert git(top, "fsck", "--no-dangling") == ""
         assert git(top, "status", "--porcelain", "--untracked-files=no") == ""
+
+
+def test_a_step_has_an_end_when_git_has_ended_and_not_before(tmp_path: Path) -> None:
+    """git outlives its muster: it rebased a worktree that had been settled, or was in use again."""
+    top = a_repository(tmp_path / "team")
+    git(top, "commit", "--allow-empty", "-qm", "more on the branch of the team")
+    with (
+        killed_in(tmp_path, "rebase", "before rebase") as home,
+        live(home) as server,
+        asker(server, server.token) as person,
+    ):
+        until(lambda: is_started_again(person))
+        assert [each["state"] for each in workspaces(person)] == ["rebasing"]
+        let_git_go_on(tmp_path)
+        settled(server, top)
+        assert "rebased" in str(person.get("/api/log?types=workspace_rebased"))
+
+
+def is_started_again(person: Asker) -> bool:
+    """Whether the agent is to run in its workspace again, which settles that first."""
+    return len(person.get("/api/log?types=session_requested")["events"]) > 1
 
 
 def settled(server: Server, top: Path) -> None:

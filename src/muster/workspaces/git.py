@@ -6,11 +6,12 @@ them. Filters of the user's own configuration (Git LFS) are run: without them ev
 a filter would count as changed.
 """
 
+import fcntl
 import os
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -139,10 +140,14 @@ class Git:
         line = ["git", "--no-pager", *self._place(), *_safe_options(), *options, *arguments]
         seconds = GIT_WRITE_SECONDS if writes else GIT_SECONDS
         environment = {**_environment(), **self._variables, **(env or {})}
-        with TemporaryFile() as stdin, TemporaryFile() as stderr:
+        with (
+            TemporaryFile() as stdin,
+            TemporaryFile() as stderr,
+            _marked(self.folder, writes) as mark,
+        ):
             stdin.write(given)
             stdin.seek(0)
-            process = self._started(line, environment, stdin, stderr)
+            process = self._started(line, environment, stdin, stderr, mark)
             out, cut, expired = _output(process, seconds)
             stderr.seek(0)
             err = stderr.read(_STDERR_BYTES).decode("utf-8", "replace").strip()
@@ -151,7 +156,12 @@ class Git:
         return GitResult(0 if cut else process.returncode, out, err, cut)
 
     def _started(
-        self, line: Sequence[str], env: Mapping[str, str], stdin: IO[bytes], stderr: IO[bytes]
+        self,
+        line: Sequence[str],
+        env: Mapping[str, str],
+        stdin: IO[bytes],
+        stderr: IO[bytes],
+        passed: tuple[int, ...],
     ) -> "subprocess.Popen[bytes]":
         try:
             # A session of its own: Ctrl-C at muster's terminal must not end a merge half-way.
@@ -163,6 +173,7 @@ class Git:
                 stdout=subprocess.PIPE,
                 stderr=stderr,
                 start_new_session=True,
+                pass_fds=passed,
             )
         except FileNotFoundError as missing:
             is_git = missing.filename == "git"
@@ -175,6 +186,46 @@ class Git:
         if self._git_dir is None:
             return ()
         return (f"--git-dir={self._git_dir}", f"--work-tree={self.folder}")
+
+
+@contextmanager
+def _marked(folder: Path, writes: bool) -> Generator[tuple[int, ...]]:
+    """Descriptors for git by which its folder counts as being written, until git has ended.
+
+    git outlives a muster that is killed. It keeps the lock that it inherits, so that the next
+    muster sees it (`is_being_written`).
+    """
+    marks = tuple(_locked(folder, fcntl.LOCK_SH)) if writes else ()
+    try:
+        yield marks
+    finally:
+        for each in marks:
+            os.close(each)
+
+
+def is_being_written(folder: Path) -> bool:
+    """Whether a git command that muster started still writes in a folder."""
+    try:
+        marks = list(_locked(folder, fcntl.LOCK_EX | fcntl.LOCK_NB))
+    except BlockingIOError:
+        return True
+    for each in marks:
+        os.close(each)
+    return False
+
+
+def _locked(folder: Path, kind: int) -> Iterator[int]:
+    """A locked descriptor of a folder; none if there is no such folder, or no locks."""
+    with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fcntl.flock(descriptor, kind)
+        except OSError as failed:
+            os.close(descriptor)
+            if isinstance(failed, BlockingIOError):
+                raise
+        else:
+            yield descriptor
 
 
 def key(entry: str) -> str:

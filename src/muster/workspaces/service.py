@@ -15,13 +15,14 @@ from typing import Final, ParamSpec, TypeVar
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.tasks import run_to_completion
 from muster.errors import CannotChangeWorkspace, CannotMakeWorkspace, GitFailed, MusterError
+from muster.limits import GIT_WRITE_SECONDS
 from muster.machines import commands as c
 from muster.machines.ids import MUSTER, ConversationId, SeatId, WorkspaceId
 from muster.machines.state import Agent, Team, Workspace
 from muster.machines.vocabulary import WorkspaceState, WorkspaceStep
 from muster.sessions.environment import Worktree
 from muster.workspaces import merging, worktrees
-from muster.workspaces.git import Git
+from muster.workspaces.git import Git, is_being_written
 from muster.workspaces.merging import Author, NotDoneError
 from muster.workspaces.reading import count_changes, is_unmerged, is_whole, place_of
 from muster.workspaces.repository import NoRepositoryError, Repository, find_repository
@@ -29,6 +30,9 @@ from muster.workspaces.rules import WorkspaceRules, open_workspace, task_name
 
 THREADS: Final = 4
 """git commands that run at once: they wait for the disk, and sessions need the cores."""
+
+_POLL_SECONDS: Final = 0.1
+"""Between two looks at a git command that a killed muster left behind. It tells nobody its end."""
 
 INTERRUPTED: Final = "muster ended before it was done"
 DISCARDED: Final = "discarded by {who}"
@@ -266,6 +270,8 @@ class Workspaces:
         None if there is none any more. The caller has the lock of the repository.
         """
         workspace = self.team.workspaces.get(workspace.id) or workspace
+        if workspace.state not in (WorkspaceState.OPEN, WorkspaceState.CLOSED):
+            await self._outlast_git(workspace)
         match workspace.state:
             case WorkspaceState.MAKING:
                 await self._undo(workspace.id, INTERRUPTED)
@@ -278,6 +284,15 @@ class Workspaces:
                 pass
         after = self.team.workspaces.get(workspace.id)
         return after if after is not None and after.state is WorkspaceState.OPEN else None
+
+    async def _outlast_git(self, workspace: Workspace) -> None:
+        """Wait until the git command of a killed muster has ended: its result is what counts."""
+        folders = (Path(workspace.folder), Path(workspace.repository))
+        for _ in range(int(GIT_WRITE_SECONDS / _POLL_SECONDS)):
+            if not any([await self.in_thread(is_being_written, each) for each in folders]):
+                return
+            await asyncio.sleep(_POLL_SECONDS)
+        raise GitFailed(folder=folders[0], why="a git command of an earlier muster still runs")
 
     async def _settle_discard(self, workspace: Workspace) -> None:
         """End a discard. A worktree in its place was not touched by it: then it is not done."""
