@@ -3869,6 +3869,13 @@ APPROVALS = (
                 "test_a_person_answers_with_the_keyboard_alone",
                 "test_a_request_is_shown_as_text_with_invisible_characters_made_visible",
             ],
+            "web/test_deliberate_answers.py": [
+                "test_a_held_key_allows_one_request",
+                "test_the_next_request_takes_keys_only_when_it_could_have_been_read",
+                "test_a_request_that_is_answered_elsewhere_says_so_and_keeps_the_focus",
+                "test_no_request_moves_to_where_the_pointer_is",
+                "test_a_request_that_has_just_moved_does_not_take_a_press",
+            ],
             "machines/kernel/test_sentences.py": [
                 "test_an_answered_approval_is_shown_with_its_agent"
             ],

@@ -117,7 +117,9 @@ def test_a_person_answers_with_the_keyboard_alone(
         page.keyboard.press("Tab")
     expect(page.get_by_role("textbox", name="Note for Ada").first).to_be_focused()
     page.keyboard.press("Tab")
-    expect(page.get_by_role("button", name="Allow Ada: Bash")).to_be_focused()
+    allow = page.get_by_role("button", name="Allow Ada: Bash")
+    expect(allow).to_be_focused()
+    expect(allow).to_be_enabled()  # when the request has been in view for a moment
     page.keyboard.press("Enter")
     expect(request(page, first)).to_have_count(0)
     expect(request(page, second)).to_be_focused()  # the focus does not jump to the top

@@ -49,6 +49,15 @@ export function otherwise({ until, default: allowed }) {
   return `Answer within ${left < 60 ? `${left} s` : left < 3600 ? clock : span(left)}, ${then}`;
 }
 
+const NOBODY = { deadline: "by timeout", session_end: "by the end of its session" };
+
+/** Who answered a request: a person by name, or the reason why nobody did. */
+export const byWhom = ({ how, by }) => (by ? `by ${by}` : (NOBODY[how] ?? ""));
+
+/** How a request was answered, by its event: `Denied by hana`. */
+export const answered = ({ allow, how, actor }) =>
+  `${allow ? "Allowed" : "Denied"} ${byWhom({ how, by: how === "person" && visible(actor.replace(/^\w+:/, ""), 60) })}`;
+
 /** The request in one line, without the agent's name. */
 export function wants({ tool, by }) {
   return `asks to use ${visible(tool, 80)}${by ? ` (subagent ${visible(by, 60)})` : ""}`;

@@ -39,9 +39,9 @@ export class Part extends HTMLElement {
     this.#ends.push(keys.add(key, say, run));
   }
 
-  /** Register a shortcut of something that a viewer may not do. */
+  /** Register a shortcut of something that a viewer may not do. A key that is held acts once. */
   actKey(key, say, run) {
-    if (!store.reader) this.key(key, say, run);
+    if (!store.reader) this.key(key, say, (event) => event.repeat || run(event));
   }
 
   /** Register a cleanup callback, called when the element is detached. */

@@ -1,24 +1,42 @@
 // Open approval requests: the agent, the tool and its input, the timeout, and the two buttons. With a `seat` or a
 // `channel`, only the requests of that agent or channel; with `isInbox`, only those that nobody has put off.
 
-import { answer, answerAll, approvalKey, approvals, otherwise, permissions, wants } from "../approvals.js";
+import {
+  answer,
+  answerAll,
+  answered,
+  approvalKey,
+  approvals,
+  otherwise,
+  permissions,
+  wants,
+} from "../approvals.js";
 import { later, needs } from "../attention.js";
 import { errorLine, h, keyed, pushButton, setAttribute, setHidden, setText, show } from "../dom.js";
 import { Part } from "../part.js";
 import { link } from "../router.js";
+import { Steady } from "../steady.js";
 import { store } from "../store.js";
 import { everyLine, visible } from "../visible.js";
 import { face } from "./agent-face.js";
 
 const LINES_SEEN = 8; // longer input scrolls, with a note
+const TOLD_MS = 3000; // how long a request that was answered elsewhere says so
 
 class ApprovalList extends Part {
   start() {
     this.list = h("ul", { "aria-label": "Waiting for your approval" });
     this.several = this.#bar();
     this.replaceChildren(this.several, this.list);
+    this.steady = new Steady((row) => row.approval && update(row, row.approval));
+    this.until(() => this.steady.end());
+    this.answers = new Map(); // by request: how it was answered
+    this.listen((events) => {
+      for (const each of events)
+        if (each.type === "approval_answered") this.answers.set(each.approval, answered(each));
+    });
     this.watch(["team", "agents", "pending"], () => this.#paint());
-    this.tick(() => this.#paintTimes());
+    this.tick(() => this.#paint());
     this.key("a", "Go to the first approval request", () => {
       const [first] = this.list.children;
       return first ? first.focus() : false;
@@ -28,19 +46,64 @@ class ApprovalList extends Part {
   #paint() {
     const all = approvals({ seat: this.seat ?? null, channel: this.channel ?? null });
     const open = this.isInbox ? all.filter(needOf) : all;
-    const held = this.list.contains(document.activeElement);
+    const held = document.activeElement.closest("approval-list li");
+    const next = held && nextOf(held, new Set(open.map(({ id }) => id)));
+    const shown = [...open, ...this.#kept(all, open.length)].sort((a, b) => Number(a.id) - Number(b.id));
     keyed(
       this.list,
-      open,
+      shown,
       ({ id }) => id,
       (each) => this.#row(each),
-      (row, each) => update(row, each),
+      (row, each) => this.#update(row, each),
     );
-    setHidden(this, open.length === 0);
+    setHidden(this, shown.length === 0);
     this.#paintSeveral();
-    if (held && !this.list.contains(document.activeElement))
-      (this.list.firstElementChild ?? document.getElementById("main")).focus();
-    this.#paintTimes();
+    if (this.list === held?.list) this.#refocus(held, next);
+    this.steady.check(this.list.children);
+  }
+
+  /** Requests that were answered keep their place for a moment, and as long as the pointer or the focus is there: else
+   *  another one would come to where a person is about to press. */
+  #kept(all, open) {
+    const isOpen = new Set(all.map(({ id }) => id));
+    const isPointedAt = this.list.matches(":hover") && matchMedia("(hover: hover)").matches;
+    const stays = (row) => {
+      row.overSince ??= performance.now();
+      if (store.pending.has(approvalKey(row.approval))) return true;
+      if (row.isMine) return open > 0 && isPointedAt;
+      const isNew = performance.now() - row.overSince < TOLD_MS;
+      return isNew || (open > 0 && (isPointedAt || row.contains(document.activeElement)));
+    };
+    return [...this.list.children]
+      .filter((row) => !isOpen.has(row.approval.id) && stays(row))
+      .map((row) => row.approval);
+  }
+
+  /** Another request has the focus only after an answer by key, and its keys count only when it could have been read. */
+  #refocus(held, next) {
+    if (held.isConnected && !held.overSince) return;
+    if (held.isMine && held.isByKey && next) {
+      next.focus();
+      this.steady.restart(next);
+    } else if (!held.isConnected) document.getElementById("main").focus();
+    else if (document.activeElement !== held.note) held.focus({ preventScroll: true });
+  }
+
+  #update(row, approval) {
+    update(row, approval);
+    if (!row.overSince) return setText(row.rest, otherwise(approval));
+    setText(row.rest, this.answers.get(approval.id) ?? "Answered");
+    delete row.dataset.approval;
+    row.classList.add("over");
+    row.picked.checked = false;
+    row.note.readOnly = true;
+  }
+
+  /** Answer a request whose row could have been read. */
+  async #answer(row, event, ...how) {
+    if (row.overSince || !this.steady.counts(row)) return;
+    row.isByKey = event.detail === 0;
+    row.isMine = Boolean(await answer(row.approval, ...how));
   }
 
   // ── several at once ────────────────────────────────────────────────────────────────────────
@@ -51,7 +114,7 @@ class ApprovalList extends Part {
 
   #paintSeveral() {
     if (!this.isInbox) return;
-    const rows = [...this.list.children];
+    const rows = [...this.list.children].filter((row) => !row.overSince);
     const picked = this.#picked;
     setHidden(this.several, rows.length < 2);
     setText(this.allowAll, `Allow ${picked.length}`);
@@ -62,7 +125,7 @@ class ApprovalList extends Part {
   }
 
   #pickAll() {
-    for (const row of this.list.children) row.picked.checked = this.all.checked;
+    for (const row of this.list.children) row.picked.checked = this.all.checked && !row.overSince;
     this.#paintSeveral();
   }
 
@@ -78,10 +141,6 @@ class ApprovalList extends Part {
       this.allowAll,
       this.denyAll,
     );
-  }
-
-  #paintTimes() {
-    for (const row of this.list.children) setText(row.rest, otherwise(row.approval));
   }
 
   #row(approval) {
@@ -103,7 +162,7 @@ class ApprovalList extends Part {
       maxlength: "500",
     });
     row.allows = permissions(approval).map(([label, scope]) => {
-      const press = () => answer(approval, true, row.note.value.trim(), scope, label);
+      const press = (event) => this.#answer(row, event, true, row.note.value.trim(), scope, label);
       const found = button(label, scope === "once" ? "allow" : "allow further", approval, press);
       if (scope !== "once") found.title = `${label}: ${approval.rules.join(", ")}`;
       return found;
@@ -114,8 +173,19 @@ class ApprovalList extends Part {
       on: { change: () => this.#paintSeveral() },
     });
     row.pick = h("label", { class: "pick", hidden: true }, row.picked, " Select");
-    row.deny = button("Deny", "deny", approval, () => answer(approval, false, row.note.value.trim()));
+    row.deny = button("Deny", "deny", approval, (event) =>
+      this.#answer(row, event, false, row.note.value.trim()),
+    );
     row.error = errorLine();
+    const buttons = h(
+      "div",
+      { class: "answer", data: { acts: "" } },
+      row.note,
+      ...row.allows,
+      row.deny,
+      row.pick,
+      this.isInbox && button("Later", "quiet later", approval, () => later(needOf(approval))),
+    );
     const parts = [
       face(store.agents.get(seat)),
       h(
@@ -140,23 +210,24 @@ class ApprovalList extends Part {
           class: "age size",
           text: `${lines} lines, ${approval.detail.length} characters: scroll to see all of it`,
         }),
-      h(
-        "div",
-        { class: "answer", data: { acts: "" } },
-        row.note,
-        ...row.allows,
-        row.deny,
-        row.pick,
-        this.isInbox && button("Later", "quiet later", approval, () => later(needOf(approval))),
-      ),
+      buttons,
       row.error,
     ];
     row.append(...parts.filter(Boolean));
+    row.list = this.list;
+    this.steady.guard(row, buttons);
     return row;
   }
 }
 
 const needOf = ({ id }) => needs().find(({ approval }) => approval === id);
+
+/** The open row after one that is answered, or else the one before it. */
+function nextOf(row, open) {
+  const rows = [...row.list.children].filter((each) => each === row || open.has(each.approval.id));
+  const at = rows.indexOf(row);
+  return rows[at + 1] ?? rows[at - 1];
+}
 
 function button(label, kind, { agent, tool }, press) {
   const found = pushButton(label, press, { class: kind, "aria-label": `${label} ${agent}: ${tool}` });
@@ -198,7 +269,7 @@ function update(row, approval) {
   const key = approvalKey(approval);
   const pending = store.pending.get(key);
   for (const button of [...row.allows, row.deny]) {
-    setAttribute(button, "aria-disabled", pending ? "true" : null);
+    setAttribute(button, "aria-disabled", pending || !row.isReady ? "true" : null);
     setText(button, pending?.label === button.label ? `${button.label} …` : button.label);
   }
   show(row.error, store.failed.get(key));

@@ -1,14 +1,13 @@
 // Who allowed or denied what of an agent, the newest first. Loaded with the page, and after each answer.
 
 import { idOf } from "../api.js";
-import { decisions } from "../approvals.js";
+import { byWhom, decisions } from "../approvals.js";
 import { moment } from "../clock.js";
 import { h, keyed, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
 import { visible } from "../visible.js";
 
 const REACH = { once: "", session: " for the session", always: " always" };
-const NOBODY = { deadline: "by timeout", session_end: "by the end of its session" };
 
 class DecisionList extends Part {
   start() {
@@ -34,8 +33,8 @@ class DecisionList extends Part {
   }
 }
 
-function row({ allow, how, by, tool, detail, note, scope, at }) {
-  const who = by ? `by ${by}` : (NOBODY[how] ?? "");
+function row(made) {
+  const { allow, tool, detail, note, scope, at } = made;
   return h(
     "li",
     {},
@@ -43,7 +42,7 @@ function row({ allow, how, by, tool, detail, note, scope, at }) {
       class: allow ? "allowed" : "denied",
       text: `${allow ? "Allowed" : "Denied"}${REACH[scope]}`,
     }),
-    ` ${who}, ${moment(at)}: `,
+    ` ${byWhom(made)}, ${moment(at)}: `,
     h("code", { text: `${visible(tool, 60)} ${visible(detail.split("\n")[0], 120)}` }),
     note ? h("span", { class: "muted", text: ` (${visible(note, 200)})` }) : "",
   );

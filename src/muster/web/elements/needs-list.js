@@ -21,8 +21,8 @@ class NeedsList extends Part {
     this.heading ??= h("h2", { id: "needs" });
     this.list ??= h("ul", { "aria-labelledby": "needs" });
     this.undone ??= h("p", { class: "undo", role: "status", hidden: true });
-    const requests = Object.assign(document.createElement("approval-list"), { isInbox: true });
-    this.replaceChildren(this.heading, requests, this.list, this.undone);
+    this.requests = Object.assign(document.createElement("approval-list"), { isInbox: true });
+    this.replaceChildren(this.heading, this.requests, this.list, this.undone);
     const paint = () => this.#paint();
     this.watch(["team", "agents", "channels", "pending"], paint);
     this.tick(paint);
@@ -77,9 +77,10 @@ class NeedsList extends Part {
   #paint() {
     const found = needs();
     const at = this.#rows.indexOf(this.#row);
-    // The tick may hide this list before approval-list repaints: an element that is hidden loses the focus silently.
-    if (!found.length && this.contains(document.activeElement)) document.getElementById("main").focus();
-    setHidden(this, found.length === 0 && !undoable);
+    const isEmpty = found.length === 0 && this.requests.hidden; // it still tells how requests were answered
+    // An element that is hidden loses the focus silently.
+    if (isEmpty && this.contains(document.activeElement)) document.getElementById("main").focus();
+    setHidden(this, isEmpty && !undoable);
     setText(this.heading, `Needs you (${found.length})`);
     const held = this.list.contains(document.activeElement);
     const typing = held ? document.activeElement.draft : undefined;
