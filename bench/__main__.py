@@ -26,6 +26,7 @@ from bench import (
     report,
     run_control,
     search,
+    sessions,
     sse,
     startup,
     web,
@@ -68,7 +69,9 @@ _INTRO: Final = """\
 - *An injected agent* waits in the long-poll while it has the turn; a human posts in mode `inject`.
   The bare socket has one flush, muster two: the message, and that it was handed over.
 - *A call of an MCP tool* is one request of revision 2026-07-28 on an open connection. The bare
-  server of the SDK checks no token, and gives the same answer from memory."""
+  server of the SDK checks no token, and gives the same answer from memory.
+- *An idle session* of each runtime waits for work. muster's share is that of its process alone,
+  less what the same team takes without any session; what a maker's program spends is its own."""
 
 
 GROUPS: Final = (
@@ -85,7 +88,7 @@ GROUPS: Final = (
         "idle",
     ),
     *("idle", "starts", "stops", "crowd", "flood", "web", "hooks", "confine", "search"),
-    *("inject", "settings", "mcp"),
+    *("inject", "settings", "mcp", "sessions"),
 )
 
 
@@ -242,6 +245,7 @@ def _benchmarks(
         ),
         "inject": partial(inject.measure, folder / "inject", effort.inject_rounds),
         "mcp": partial(mcp.measure, folder / "mcp", effort.http_rounds),
+        "sessions": partial(sessions.measure, folder / "sessions", effort.memory_rounds),
     }
 
 

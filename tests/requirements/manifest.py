@@ -1200,6 +1200,10 @@ MCP = (
             "bench/test_mcp.py": [
                 "test_a_tool_of_muster_is_measured_against_the_same_tool_of_a_bare_server",
             ],
+            "bench/test_sessions.py": [
+                "test_the_share_of_muster_is_measured_for_each_runtime",
+                "test_a_program_counts_with_all_that_it_has_started",
+            ],
             "mcp/test_resources.py": [
                 "test_the_team_its_channels_and_transcripts_are_resources",
             ],

@@ -267,6 +267,25 @@ def test_a_socket_that_somebody_else_has_put_there_meanwhile_is_left_alone(tmp_p
     assert (tmp_path / hooks.FILE).exists()
 
 
+def test_shutdown_prints_nothing_about_connections_that_are_open(tmp_path: Path) -> None:
+    said: list[object] = []
+
+    async def play() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: said.append(context))
+        async with serving(tmp_path, Desk()):
+            with short(tmp_path / hooks.FILE) as path:
+                reader, writer = await asyncio.open_unix_connection(path)
+            writer.write(request()[:5])
+            await writer.drain()
+            assert await ask(tmp_path, request()) == b"0"  # so the first one is being read
+        await reader.read()
+        writer.close()
+
+    asyncio.run(play())
+    assert said == []
+
+
 def test_shutdown_does_not_wait_for_open_requests(tmp_path: Path) -> None:
     class Never(Desk):
         async def answer(self, call: HookCall) -> HookAnswer:

@@ -165,6 +165,7 @@ class _Hooks:
         self._recording: dict[asyncio.Task[None], Path] = {}
         """Connections that were answered already, with their projects."""
 
+        self._is_ending = False
         self.secret = os.urandom(16).hex()
         """The data that a hook needs to connect to the port."""
 
@@ -195,6 +196,10 @@ class _Hooks:
                 await answer_safely(self._desk, call)
             else:
                 await _reply(writer, await self._answered(call))
+        except asyncio.CancelledError:
+            # asyncio of Python 3.11 prints a traceback for each handler that ends cancelled.
+            if not self._is_ending:
+                raise
         finally:
             self._asking.discard(task)
             self._recording.pop(task, None)
@@ -212,6 +217,7 @@ class _Hooks:
 
     async def end(self) -> None:
         """Finish the records of answered hooks, then end the open connections."""
+        self._is_ending = True
         for task in self._asking - set(self._recording):
             task.cancel()
         if self._recording:
