@@ -276,6 +276,7 @@ GUIDES: Mapping[str, Guide] = {
             "muster backup team.tar.gz": Shell(),
             "15 3 * * *": Leave("a line for cron"),
             "muster --home .muster-restored restore": Shell(),
+            "muster archive": Shell(prints={"muster archive": "nothing older"}),
             "muster doctor --verify": Shell(prints={"muster doctor --verify": "chain unbroken"}),
             "muster doctor --verify --head": Leave("a head; tests/cli/look/test_backup.py has one"),
         },

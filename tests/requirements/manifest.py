@@ -1361,6 +1361,22 @@ EDGES = (
         },
     ),
     Promise(
+        "Old events go into compressed files that every reader still reads; a kill at any step "
+        "loses nothing.",
+        {
+            "store/test_archive.py": [
+                "test_readers_see_the_same_log_and_the_chain_is_whole",
+                "test_a_kill_at_any_step_loses_nothing_and_the_next_run_goes_on",
+                "test_a_file_that_is_changed_or_gone_is_noticed",
+                "test_a_copy_and_a_move_have_the_whole_log",
+            ],
+            "cli/setup/test_archive.py": [
+                "test_every_verb_tells_the_same_after_old_events_are_archived",
+                "test_the_time_machine_of_a_running_server_reads_archived_events",
+            ],
+        },
+    ),
+    Promise(
         "The server's own log has levels, and can be JSON.",
         {
             "cli/run/test_server_log.py": [

@@ -87,7 +87,7 @@ def run_sql(home: Path, script: str) -> None:
 def test_a_log_of_a_newer_muster_is_refused(home: Path) -> None:
     run_sql(home, "PRAGMA user_version = 99")
 
-    refused(home, LogTooNew, "newer muster .schema 99, this one knows schema 2.")
+    refused(home, LogTooNew, "newer muster .schema 99, this one knows schema 3.")
 
 
 def test_a_log_without_its_version_is_not_taken_for_a_new_one(home: Path) -> None:

@@ -93,7 +93,7 @@ def test_a_file_with_tables_of_its_own_is_not_taken_over(log: sqlite3.Connection
 
 def test_every_query_is_described_and_can_be_prepared(log: sqlite3.Connection) -> None:
     migrate(log, SOMEWHERE)
-    open_index(log)
+    open_index(log, SOMEWHERE)
     text = (Path(queries.__code__.co_filename).parent / "sqlite" / "queries.sql").read_text()
     lines = text.splitlines()
     described = [lines[at + 1] for at, line in enumerate(lines) if line.startswith("-- name:")]

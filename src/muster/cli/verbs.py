@@ -103,6 +103,7 @@ VERBS: Final[Mapping[str, Verb]] = {
     "confine": Verb("run.confine", RUN, "Run a command that may write only what a policy allows."),
     "init": Verb("setup.init", SET_UP, "Write a starter settings file, or a team from a template."),
     "restore": Verb("setup.restore", SET_UP, "Restore the team of a backup, as a new home."),
+    "archive": Verb("setup.archive", SET_UP, "Move old events into compressed files."),
     "join": Verb("setup.join", SET_UP, "Make a home for a team that is in the database URL."),
     "move-store": Verb(
         "setup.move_store", SET_UP, "Move the log into the PostgreSQL database URL, or back."

@@ -12,11 +12,13 @@ The index can be rebuilt from the log, so its damage never fails a commit.
 import logging
 import sqlite3
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 from muster.machines.ids import ChannelId, SeatId
+from muster.store.archive.files import ArchiveReader, listed
 from muster.store.base import Stored
-from muster.store.reading import INDEX_CURSOR, SQL
+from muster.store.reading import INDEX_CURSOR, SPOKEN, SQL
 from muster.store.words import SEARCHED_TYPES, has_fts5, indexed_text
 
 LOT_MESSAGES: Final = 512
@@ -106,22 +108,22 @@ def lot_of(messages: Sequence[Stored], upto: int) -> Lot:
 # ── opening ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def open_index(connection: sqlite3.Connection) -> WordIndex:
+def open_index(connection: sqlite3.Connection, path: Path) -> WordIndex:
     """The index of a log, complete; created or rebuilt as needed."""
     if not has_fts5(connection):
         log.warning("this SQLite has no FTS5", extra={"action": "search_index_missing"})
         return WordIndex(None)
     try:
-        return WordIndex(_caught_up(connection))
+        return WordIndex(_caught_up(connection, path))
     except sqlite3.OperationalError:
         raise  # a full disk, for example, says nothing about the index
     except sqlite3.DatabaseError as error:
         log.warning("%s", error, extra={"action": "search_index_rebuilt"})
     connection.execute("DROP TABLE words")
-    return WordIndex(_caught_up(connection))
+    return WordIndex(_caught_up(connection, path))
 
 
-def _caught_up(connection: sqlite3.Connection) -> int:
+def _caught_up(connection: sqlite3.Connection, path: Path) -> int:
     """Index the messages behind the cursor, step by step; the last indexed `seq`."""
     (tables,) = connection.execute(SQL["has_words"]).fetchone()
     if not tables:
@@ -131,11 +133,23 @@ def _caught_up(connection: sqlite3.Connection) -> int:
         ]
         in_transaction(connection, start)
     (indexed,) = connection.execute(SQL["load_cursor"], (INDEX_CURSOR,)).fetchone()
+    indexed = _index_archived(connection, path, int(indexed))
     while page := connection.execute(SQL["unindexed"], (indexed, STEP_EVENTS)).fetchall():
         indexed = page[-1][0]
         messages = [_message(*row) for row in page if row[1]]
         in_transaction(connection, (), lot_of(messages, indexed))
     return int(indexed)
+
+
+def _index_archived(connection: sqlite3.Connection, path: Path, indexed: int) -> int:
+    """Index the archived messages behind the cursor, file by file; the last indexed `seq`."""
+    files = [each for each in listed(connection) if each.last > indexed]
+    archive = ArchiveReader(path)
+    for file in files:
+        messages = list(archive.read([file], indexed, file.last + 1, SPOKEN))
+        in_transaction(connection, (), lot_of(messages, file.last))
+        indexed = file.last
+    return indexed
 
 
 def _message(seq: int, kind: str, seat: int | None, channel: bytes | None, data: bytes) -> Stored:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from muster.errors import LogCorrupt
+from muster.store.archive.files import ArchiveReader, listed
 from muster.store.chain import UNCHAINED
 from muster.store.migrate import migrate
 from muster.store.reading import SQL, damage_reported
@@ -43,6 +44,12 @@ class LogFileReader:
     def rows(self) -> Iterator[list[CopiedRow]]:
         """Every event in order, some at a time."""
         with damage_reported(self._path):
+            archive = ArchiveReader(self._path)
+            for file in listed(self._connection):
+                archived = archive.rows(file)
+                for row in archived:
+                    self._check.add(*row)
+                yield archived
             found = self._connection.execute(SQL["read_chain"])
             while page := found.fetchmany(PAGE_ROWS):
                 for row in page:

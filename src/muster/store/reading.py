@@ -9,11 +9,11 @@ import sqlite3
 import zlib
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from stat import S_ISREG
 from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import msgspec
 
@@ -37,7 +37,13 @@ from muster.store.scanning import SCAN_BYTES, SCAN_PAGE, MessageScan
 from muster.store.sql import queries
 from muster.store.words import SEARCHED_TYPES, expression, has_fts5
 
+if TYPE_CHECKING:  # few logs have files of archived events
+    from muster.store.archive.files import ArchiveReader
+
 SQL: Final = queries("sqlite")
+
+ARCHIVES_SINCE: Final = 3
+"""The migration that added files of archived events."""
 
 _BUSY_SECONDS: Final = 5.0
 """How long to wait while another process recovers the log after a crash."""
@@ -80,7 +86,10 @@ def _explained(error: Exception, path: Path) -> MusterError:
 
 @contextmanager
 def _snapshot(connection: sqlite3.Connection) -> Generator[None]:
-    """All reads inside see the same commits."""
+    """All reads inside see the same commits. One within another is the same."""
+    if connection.in_transaction:
+        yield
+        return
     connection.execute("BEGIN")
     try:
         yield
@@ -104,6 +113,8 @@ class LogReader:
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
         self._path = path
+        self._has_archives = False
+        self._archive: ArchiveReader | None = None
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -129,8 +140,10 @@ class LogReader:
     def _examine(self) -> None:
         """Refuse a damaged, foreign or empty file at once."""
         with damage_reported(self._path):
-            if version_of(self._connection, self._path) == 0:
+            version = version_of(self._connection, self._path)
+            if version == 0:
                 raise NoTeam(home=str(self._path.parent))
+        self._has_archives = version >= ARCHIVES_SINCE
         self.read(after=0, limit=1, backwards=True)
 
     def read(
@@ -144,12 +157,54 @@ class LogReader:
         bytes_max: int = BYTES_END,
     ) -> Sequence[Stored]:
         """Up to `limit` events with `after < seq < before` in order (backwards: newest first)."""
-        verb = "read" if where == EVERYTHING else "find"
-        way = "backwards" if backwards else "forwards"
-        page = self._page(f"{verb}_{way}", after, before, limit, where, bytes_max)
+        page = self._table_page(after, before, limit, where, backwards, bytes_max)
+        if after < self._archived():  # asked after the page: what went into files meanwhile counts
+            page = self._whole_page(after, before, limit, where, backwards, bytes_max)
         if page and where == EVERYTHING:
             require_no_gap(str(self._path), page, after, backwards=backwards)
         return page
+
+    def _table_page(
+        self,
+        after: int,
+        before: int,
+        limit: int,
+        where: LogFilter,
+        backwards: bool,
+        bytes_max: int,
+    ) -> list[Stored]:
+        verb = "read" if where == EVERYTHING else "find"
+        way = "backwards" if backwards else "forwards"
+        return self._page(f"{verb}_{way}", after, before, limit, where, bytes_max)
+
+    def _archived(self) -> int:
+        """The last archived event; 0 where there is none."""
+        if not self._has_archives:
+            return 0
+        with damage_reported(self._path):
+            (last,) = self._connection.execute(SQL["archived"]).fetchone()
+        return int(last)
+
+    def _whole_page(
+        self,
+        after: int,
+        before: int,
+        limit: int,
+        where: LogFilter,
+        backwards: bool,
+        bytes_max: int,
+    ) -> list[Stored]:
+        """A page of the table and of the files, as of one commit."""
+        from muster.store.archive.files import ArchiveReader, listed  # few logs have files
+
+        if self._archive is None:
+            self._archive = ArchiveReader(self._path)
+        with damage_reported(self._path), _snapshot(self._connection):
+            files = listed(self._connection)
+            table = self._table_page(after, before, limit, where, backwards, bytes_max)
+        old = self._archive.read(files, after, before, where, backwards=backwards)
+        both = chain(table, old) if backwards else chain(old, table)
+        return list(bounded(islice(both, limit), bytes_max))
 
     def search(self, search: MessageSearch, *, before: int, limit: int) -> SearchSlice:
         """Up to `limit` messages with `seq < before` that a search finds, the newest first."""
@@ -179,7 +234,14 @@ class LogReader:
         """Search message by message, for the messages that the index does not have yet."""
         scan = MessageScan(search, before=before, limit=limit)
         while scan.result is None:
-            page = self._page("find_backwards", after, scan.before, SCAN_PAGE, SPOKEN, SCAN_BYTES)
+            page = self.read(
+                after=after,
+                before=scan.before,
+                limit=SCAN_PAGE,
+                where=SPOKEN,
+                backwards=True,
+                bytes_max=SCAN_BYTES,
+            )
             scan.take(page)
         return scan.result
 

@@ -275,7 +275,7 @@ def _connect(path: Path) -> tuple[sqlite3.Connection, WordIndex]:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
         migrate(connection, path)
-        words = open_index(connection)
+        words = open_index(connection, path)
         _grow_wal(path.with_name(f"{path.name}-wal"))
     except BaseException:
         connection.close()

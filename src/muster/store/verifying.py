@@ -7,15 +7,17 @@ is wrong. It changes nothing, and works while a server writes.
 
 import sqlite3
 import zlib
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from muster.errors import NoTeam
+from muster.errors import LogCorrupt, NoTeam
+from muster.store.archive.files import ArchiveReader, listed
 from muster.store.chain import UNCHAINED, LogHead, link
 from muster.store.migrate import version_of
-from muster.store.reading import SQL, damage_reported
+from muster.store.reading import ARCHIVES_SINCE, SQL, damage_reported
 from muster.store.rows import row_label
 
 DAMAGES_MAX: Final = 20
@@ -59,7 +61,8 @@ def verify_log(
         total = 0
         with check.noting_damage():
             (total,) = connection.execute(SQL["last_seq"]).fetchone()
-            for at, row in enumerate(connection.execute(SQL[query]), 1):
+            archived = _archived_rows(connection, path, check) if version >= ARCHIVES_SINCE else ()
+            for at, row in enumerate(chain(archived, connection.execute(SQL[query])), 1):
                 check.add(*row)
                 if at % REPORT_EVENTS == 0:
                     progress(at, total)
@@ -79,6 +82,18 @@ def _opened(path: Path) -> Generator[sqlite3.Connection]:
         connection.close()
 
 
+def _archived_rows(
+    connection: sqlite3.Connection, path: Path, check: "ChainCheck"
+) -> Iterator[Sequence[Any]]:  # the columns of a row
+    """The events in files; one that cannot be read is damage, and the next is read."""
+    archive = ArchiveReader(path)
+    for file in listed(connection):
+        try:
+            yield from archive.rows(file)
+        except LogCorrupt as damaged:
+            check.note(str(damaged))
+
+
 def _structure(connection: sqlite3.Connection) -> Iterator[str]:
     """Damage that SQLite itself finds in its file."""
     for (found,) in connection.execute(f"PRAGMA integrity_check({DAMAGES_MAX})"):
@@ -89,12 +104,13 @@ def _structure(connection: sqlite3.Connection) -> Iterator[str]:
 class ChainCheck:
     """Checks one event after the other."""
 
-    def __init__(self, places: frozenset[int]) -> None:
+    def __init__(self, places: frozenset[int], seq: int = 0, before: bytes = UNCHAINED) -> None:
+        """Check the events behind `seq`, whose link of the chain is `before`."""
         self._places = places
         self._links: dict[int, bytes] = {}
         self._damages: list[str] = []
-        self._seq = 0
-        self._before = UNCHAINED
+        self._seq = seq
+        self._before = before
         self._events = 0
         self._unchained = 0
 
@@ -112,15 +128,15 @@ class ChainCheck:
         """Check the next event."""
         self._events += 1
         if seq != self._seq + 1:
-            self._note(_missing(self._seq + 1, seq - 1))
+            self.note(_missing(self._seq + 1, seq - 1))
         self._seq = seq
         label = row_label(seq, kind, seat, channel)
         if not isinstance(data, bytes) or zlib.crc32(data, zlib.crc32(label)) != crc:
-            self._note(f"event {seq} is not what was written")
+            self.note(f"event {seq} is not what was written")
         elif digest is None and self._before == UNCHAINED:
             self._unchained += 1
         elif digest != link(self._before, label, data):
-            self._note(f"event {seq} does not continue the hash chain")
+            self.note(f"event {seq} does not continue the hash chain")
         self._before = digest or UNCHAINED
         if seq in self._places:
             self._links[seq] = self._before
@@ -131,7 +147,7 @@ class ChainCheck:
         try:
             yield
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            self._note(f"after event {self._seq} the log cannot be read: {error}")
+            self.note(f"after event {self._seq} the log cannot be read: {error}")
 
     def result(self, more: Iterator[str]) -> Verified:
         """The result, with damage that was found elsewhere."""
@@ -141,7 +157,8 @@ class ChainCheck:
         damages = tuple(self._damages[:DAMAGES_MAX])
         return Verified(self._events, head, self._unchained, damages, self._links)
 
-    def _note(self, damage: str) -> None:
+    def note(self, damage: str) -> None:
+        """Note damage that was found elsewhere."""
         if len(self._damages) < DAMAGES_MAX:
             self._damages.append(damage)
 

@@ -17,6 +17,31 @@ SELECT chain FROM events ORDER BY seq DESC LIMIT 1
 -- Every event with its checksum and its digest, to verify the whole log.
 SELECT seq, type, seat, channel, crc, data, chain FROM events ORDER BY seq
 
+-- name: read_oldest
+-- Events with checksum and digest, to be archived.
+SELECT seq, type, seat, channel, crc, data, chain FROM events
+WHERE seq > ? AND seq <= ? ORDER BY seq
+
+-- name: archived
+-- The last archived event; 0 where there is none.
+SELECT coalesce(max(last), 0) FROM archives
+
+-- name: list_archives
+-- Every file of archived events.
+SELECT first, last, sha256, link FROM archives ORDER BY last
+
+-- name: add_archive
+-- A file of archived events.
+INSERT INTO archives (last, first, sha256, link) VALUES (?, ?, ?, ?)
+
+-- name: remove_archived
+-- Remove the events that are in a file now.
+DELETE FROM events WHERE seq <= ?
+
+-- name: forget_archives
+-- In a copy that has every event: there are no files beside it.
+DELETE FROM archives
+
 -- name: all_snapshots
 -- Every snapshot, for a copy.
 SELECT seq, version, crc, data FROM snapshots ORDER BY seq
