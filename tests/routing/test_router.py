@@ -38,16 +38,18 @@ def test_routing_of_the_development_set_meets_its_goals(bodies: bool) -> None:
     ("team", "right", "paraphrases", "top", "left"),
     [
         ("shop", 0.88, 0.7, 0.95, 0.02),
-        ("clinic", 0.8, 0.4, 0.9, 0.025),
-        ("transit", 0.8, 0.5, 0.87, 0.025),
-        ("hotel", 0.6, 0.25, 0.8, 0.025),
+        ("clinic", 0.83, 0.5, 0.91, 0.025),
+        ("transit", 0.84, 0.55, 0.91, 0.025),
+        ("hotel", 0.73, 0.54, 0.83, 0.025),
+        ("farm", 0.86, 0.6, 0.93, 0.025),
+        ("library", 0.82, 0.43, 0.9, 0.025),
     ],
 )
 def test_routing_of_other_teams_stays_above_its_floor(
     team: str, right: float, paraphrases: float, top: float, left: float
 ) -> None:
-    """Nothing is tuned on the clinic, on transit and on the hotel; the author of the thesaurus knew
-    the requests of the shop."""
+    """Nothing is tuned on any of these but the shop, whose requests the author of the thesaurus
+    knew."""
     answered = answer(read_set(DATA / team / "queries.jsonl"), DATA / team / "agents", bodies=True)
     work = [(each, decision) for each, decision in answered if MAIN not in each.acceptable]
     found = [each.kind for each, decision in work if is_in_first(each, decision, 3)]
