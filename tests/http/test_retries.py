@@ -21,6 +21,8 @@ NOT_KEPT = {
     ("PUT", "/api/push"): "a browser that subscribes twice has subscribed",
     ("DELETE", "/api/push"): "a browser that has ended its subscription has none to end",
     ("POST", "/api/session/code"): "a code is not in the log",
+    ("POST", "/api/session/sso"): "a sign-in that was begun twice is ended once",
+    ("POST", "/api/session/sso/finish"): "a browser's session is not in the log",
     ("DELETE", "/api/browsers/{browser}"): "a second try is refused: the browser is signed out",
     ("POST", "/api/agents/{name}/adopt"): "a seat that is kept twice is kept",
     ("POST", "/api/conversations/{conversation}/cancel"): "a second try is refused: it is over",

@@ -136,11 +136,11 @@ def test_a_wrong_call_is_a_result_that_says_what_is_wrong(boss: Asker, given: Js
 
 
 def test_an_agent_without_a_name_of_its_own_is_told_its_identity(boss: Asker) -> None:
-    me = {"role": "operator", "agent": None, "human": "human", "user": "human"}
+    me = {"role": "operator", "agent": None, "human": "human", "user": "human", "scope": None}
     assert boss.get("/api/me") == me
     joined = boss.post("/api/agents", {"name": "Nia"}, 201)
     boss.http.headers["authorization"] = f"Bearer {joined['token']['secret']}"
-    me = {"role": "agent", "agent": "Nia", "human": "human", "user": None}
+    me = {"role": "agent", "agent": "Nia", "human": "human", "user": None, "scope": None}
     assert boss.get("/api/me") == me
 
 

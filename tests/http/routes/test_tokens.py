@@ -43,6 +43,7 @@ def test_a_token_is_told_once_and_counts_until_it_is_revoked(team: Team, boss: A
         "note": "wall display",
         "user": None,
         "expiresAt": None,
+        "scope": None,
     }
     assert token["secret"] not in json.dumps(shown)
     with asker(team.server, token["secret"]) as viewer:
@@ -139,7 +140,7 @@ def test_the_command_line_adds_users_changes_their_roles_and_removes_them(
 
     with asker(team.server, user("add", "Ada", "--role", "member", "--days", "30")) as ada:
         assert ada.get("/api/me")["user"] == "Ada"
-        assert ["Ada", "member", "1"] in [line.split() for line in user("list").splitlines()]
+        assert ["Ada", "member", "-", "1"] in [line.split() for line in user("list").splitlines()]
         assert user("role", "Ada", "viewer") == "Ada is a viewer now."
         assert ada.get("/api/me")["role"] == "viewer"
         [token] = [each for each in boss.get("/api/tokens")["tokens"] if each["user"] == "Ada"]

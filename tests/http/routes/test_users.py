@@ -10,6 +10,7 @@ from muster.identity.waking import SUMMON
 from muster.machines.vocabulary import Role
 from tests.asking import Asker, asker
 from tests.inside import Inside, inside
+from tests.waits import until
 
 OPEN_TO_MEMBERS = {
     "POST /api/agents/sleep",
@@ -65,6 +66,16 @@ def a_user(team: Inside, boss: Asker, name: str, role: str, token_role: str = ""
     boss.asked("PUT", f"/api/users/{name}", 200, json={"role": role})
     body = {"role": token_role or role, "user": name}
     return boss.post("/api/tokens", body, 201)["secret"]
+
+
+def quiet(boss: Asker, name: str) -> None:
+    """Wait until an agent that was started has its messages: it causes no event after that."""
+
+    def all_delivered() -> bool:
+        said = boss.get(f"/api/agents/{name}/messages")["messages"]
+        return all(each["delivery"] != "accepted" for each in said)
+
+    until(all_delivered)
 
 
 def guarded() -> list[Route]:
@@ -158,10 +169,11 @@ def test_a_token_with_a_scope_controls_its_agent(team: Inside, boss: Asker) -> N
     token = boss.post("/api/tokens", body, 201)
     assert token["scope"] == {"agents": ["Cy"], "channels": []}
     with asker(team.server, token["secret"]) as script:
+        script.refused("POST", "/api/send", 403, "forbidden", json={"message": "to the lead"})
+        script.post("/api/send", {"message": "hello", "targetAgent": "Cy"}, 201)
         run = script.asked("PUT", "/api/agents/Cy/run", 200, json={"desired": "continuous"})
         assert run["desired"] == "continuous"
-        script.post("/api/send", {"message": "hello", "targetAgent": "Cy"}, 201)
-        script.refused("POST", "/api/send", 403, "forbidden", json={"message": "to the lead"})
+    quiet(boss, "Cy")
 
 
 def test_a_user_whose_scope_names_a_private_channel_reads_it(team: Inside, boss: Asker) -> None:
@@ -189,6 +201,7 @@ def test_everybody_acts_under_their_own_name(team: Inside, boss: Asker) -> None:
         ada.refused("POST", "/api/send", 403, "forbidden", json=summon)
         run = ada.asked("PUT", "/api/agents/Bo/run", 200, json={"desired": "continuous"})
         assert run["setBy"] == "Ada"
+    quiet(boss, "Bo")
     events = boss.get(f"/api/log?after={sent['seq'] - 1}&limit=1")["events"]
     assert (events[0]["actor"], events[0]["speakerName"]) == ("person:Ada", "Ada")
     assert boss.get("/api/me")["user"] == boss.get("/api/me")["human"]
