@@ -440,9 +440,8 @@ class Agent(Record, frozen=True, kw_only=True):
     read: int = 0
     """The seq up to which it has acted on direct messages."""
 
-    missed: tuple[int, int] = (0, 0)
-    """The direct messages, after and up to a seq, that were for the agent that lost the seat to it
-    and reached neither of them."""
+    before: tuple[int, int, int] = (0, 0, 0)
+    """How far the agent that lost the seat to it had read, got and been sent direct messages."""
 
     routed: tuple[RoutedMessage, ...] = ()
     """The ways of its newest direct messages that took another than its inbox file."""

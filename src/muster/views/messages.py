@@ -75,9 +75,9 @@ def _way(seq: int, agent: Agent) -> DeliveryWay | None:
 
 
 def _delivery(seq: int, agent: Agent) -> Delivery:
-    after, upto = agent.missed
-    if after < seq <= upto:
-        return Delivery.ACCEPTED
-    if seq <= agent.read:
+    read, delivered, upto = agent.before
+    if seq > upto:
+        read, delivered = agent.read, agent.delivered
+    if seq <= read:
         return Delivery.READ
-    return Delivery.DELIVERED if seq <= agent.delivered else Delivery.ACCEPTED
+    return Delivery.DELIVERED if seq <= delivered else Delivery.ACCEPTED

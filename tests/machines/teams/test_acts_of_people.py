@@ -282,7 +282,7 @@ def test_an_agent_that_wins_a_seat_gets_nothing_that_was_for_the_one_before() ->
     assert "messages for 'Zora' reach nobody" in warning.text
     lyra = scene.agent("Lyra")
     assert (lyra.notes, lyra.former_names, lyra.has_unread) == ((), (), False)
-    assert lyra.missed == (0, upto)
+    assert lyra.before == (0, 0, upto)
     scene.do(c.SendMessage(text="for Lyra", speaker_name="Marcus", seat=SeatId(0)))
     assert scene.agent("Lyra").has_unread
     scene.do(c.ImportTeam(documents=(paper(0, "Lyra", born=0, alive=5),)))

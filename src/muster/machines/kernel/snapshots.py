@@ -11,7 +11,7 @@ import msgspec
 from muster.machines.maps import Buckets
 from muster.machines.state import Team
 
-VERSION: Final = 50
+VERSION: Final = 51
 """Increase it when the records of the state change their shape or meaning."""
 
 

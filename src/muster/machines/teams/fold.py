@@ -113,14 +113,13 @@ def is_another(agent: Agent, document: AgentDocument) -> bool:
 
 def _without_memory(agent: Agent) -> Agent:
     """A seat without what belongs to the agent that loses it: names, notes and unread messages."""
-    missed = (agent.delivered, agent.last_message) if agent.has_unread else agent.missed
     return replace(
         agent,
         former_names=(),
         notes=(),
         last_wake=None,
         unanswered=None,
-        missed=missed,
+        before=(agent.read, agent.delivered, agent.last_message),
         delivered=agent.last_message,
         read=agent.last_message,
     )
