@@ -83,8 +83,8 @@ class ApprovalList extends Part {
   #refocus(held, next) {
     if (held.isConnected && !held.overSince) return;
     if (held.isMine && held.isByKey && next) {
-      next.focus();
       this.steady.restart(next);
+      next.focus();
     } else if (!held.isConnected) document.getElementById("main").focus();
     else if (document.activeElement !== held.note) held.focus({ preventScroll: true });
   }
@@ -116,11 +116,11 @@ class ApprovalList extends Part {
     if (!this.isInbox) return;
     const rows = [...this.list.children].filter((row) => !row.overSince);
     const picked = this.#picked;
-    setHidden(this.several, rows.length < 2);
+    setHidden(this.several, this.list.children.length < 2);
     setText(this.allowAll, `Allow ${picked.length}`);
     setText(this.denyAll, `Deny ${picked.length}`);
     for (const each of [this.allowAll, this.denyAll]) setHidden(each, picked.length === 0);
-    for (const row of rows) setHidden(row.pick, rows.length < 2);
+    for (const row of rows) setHidden(row.pick, this.list.children.length < 2);
     this.all.checked = rows.length > 0 && picked.length === rows.length;
   }
 
