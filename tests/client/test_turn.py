@@ -402,8 +402,8 @@ def test_a_removed_agent_stays_out_until_a_person_adds_it(operator: Client, scen
             operator.send("psst", to=scene.pm)
             until(lambda: operator.thread(scene.pm).messages[-1].delivery != "accepted")
             assert operator.channel(scene.reviews).ring == ()
-            operator.add_member(scene.reviews, scene.pm)
             operator.post(scene.reviews, "welcome back")
+            operator.add_member(scene.reviews, scene.pm)
     assert texts(operator, scene.reviews) == ["begin", "welcome back", "I am back"]
 
 
