@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from muster.limits import APPROVALS_OPEN_MAX
 from muster.machines import commands as c
 from muster.machines import events as e
+from muster.machines.kernel.sentences import sentence
 from muster.machines.state import TurnState
 from muster.machines.vocabulary import (
     Answered,
@@ -249,8 +250,11 @@ def test_its_request_ends_when_it_leaves(leave: str) -> None:
         "disabled": c.DisableAgent(seat=seat),
         "retired": c.RetireAgent(seat=seat),
     }.get(leave, c.DisconnectAgent(seat=seat, reason=leave))
-    [settled] = facts(scene.do(leaving), e.ApprovalAnswered)
+    events = scene.do(leaving)
+    [settled] = facts(events, e.ApprovalAnswered)
     assert (settled.allow, settled.how) == (False, Answered.SESSION_END)
+    told = next(each for each in events if each.fact is settled)
+    assert sentence(told, scene.team).endswith("of Lyra was withdrawn: it has left")
     assert not scene.team.agents[seat].approvals
     assert scene.state("Kael") is ACTIVE
 

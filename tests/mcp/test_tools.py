@@ -167,6 +167,33 @@ def test_a_turn_waits_and_goes_on_with_the_next_act(team: Inside, scene: Scene) 
     assert scene.holder() == "dev"
 
 
+def test_two_clients_with_one_token_join_at_once_and_one_of_them_ends_the_turn(
+    team: Inside, scene: Scene
+) -> None:
+    channels = [a_name("race") for _ in range(8)]
+    for each in channels:
+        scene.post("/api/channels", {"channel": each})
+
+    async def play() -> None:
+        async with (
+            over_http(team.server, scene.tokens["pm"], REVISIONS[0]) as one,
+            over_http(team.server, scene.tokens["pm"], REVISIONS[1]) as other,
+        ):
+            joins = [called(each, "turn_await", seconds=0, join=channels) for each in (one, other)]
+            told, again = await asyncio.gather(*joins)
+            assert told["channel"] == again["channel"] is not None
+            ends = [
+                each.call_tool("turn_complete", {"channel": told["channel"], "message": "done"})
+                for each in (one, other)
+            ]
+            assert sorted(each.is_error or False for each in await asyncio.gather(*ends)) == [
+                False,
+                True,
+            ]
+
+    asyncio.run(play())
+
+
 def test_an_agent_that_speaks_out_of_turn_is_refused(team: Inside, scene: Scene) -> None:
     async def play() -> None:
         async with over_http(team.server, scene.tokens["dev"]) as dev:

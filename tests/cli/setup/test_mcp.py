@@ -83,7 +83,9 @@ def test_the_settings_of_codex_keep_their_comments(user: Path) -> None:
     file.parent.mkdir()
     file.write_text(CODEX)
     ran(user, "install", "codex", "--yes")
-    ran(user, "install", "codex", "--yes")
+    once = file.read_text()
+    assert "is as it should be" in ran(user, "install", "codex", "--yes")
+    assert file.read_text() == once
     text = file.read_text()
     assert "# mine" in text
     assert "# kept" in text

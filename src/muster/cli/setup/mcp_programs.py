@@ -146,9 +146,12 @@ def _edited_toml(
     had = _is_there(file, servers, name)
     if entry is None and not had:
         return ChangedSettings(text, had_entry=False)
+    spelled = None if entry is None else program.spell(entry)
+    if spelled is not None and servers.get(name) == spelled:
+        return ChangedSettings(text, had)  # to write it anew would move its blank lines
     servers.pop(name, None)
-    if entry is not None:
-        servers[name] = program.spell(entry)
+    if spelled is not None:
+        servers[name] = spelled
     if not servers:
         del settings[program.table]
     return ChangedSettings(tomlkit.dumps(settings), had)

@@ -14,6 +14,7 @@ from muster.machines.vocabulary import (
     Activity,
     Answered,
     ApprovalScope,
+    Authority,
     ChangeCount,
     Claim,
     DeliveryWay,
@@ -310,7 +311,9 @@ def _answer(fact: e.ApprovalAnswered, team: Team) -> str:
     which = f"approval {fact.approval} of {_who(team, fact.seat)}"
     verdict = "allowed" if fact.allow else "denied"
     if fact.how is Answered.SESSION_END:
-        return f"{which} was withdrawn: its session has ended"
+        agent = team.agents.get(fact.seat)
+        is_own = agent is not None and agent.authority is Authority.SELF
+        return f"{which} was withdrawn: {'it has left' if is_own else 'its session has ended'}"
     if fact.how is Answered.DEADLINE:
         return f"{which} timed out and was {verdict} by default"
     reach = _REACH[fact.scope]

@@ -1,6 +1,7 @@
 """Tools for an agent's turns: waiting for one, ending it, handing it over, pausing it."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated, Final
 
 import msgspec
@@ -8,7 +9,7 @@ import msgspec
 from muster.client import requests
 from muster.client.sending import TimeLimit
 from muster.client.turn import NOTHING_NEW, asks_for_something
-from muster.errors import Invalid, Refused
+from muster.errors import AlreadyAMember, Invalid, Refused
 from muster.machines.ids import ChannelId
 from muster.machines.vocabulary import Authority, Awaits, TurnState
 from muster.mcp.calls import McpCall
@@ -76,7 +77,8 @@ async def _join(call: McpCall, channels: Sequence[str]) -> None:
     if missing and agent.authority is Authority.SELF:
         await call.ask(requests.connect(call.name))
     for each in missing:
-        await call.ask(requests.add_member(each, call.name))
+        with suppress(AlreadyAMember):  # another call of the same agent was first
+            await call.ask(requests.add_member(each, call.name))
 
 
 def _is_unasked(told: Next) -> bool:
