@@ -169,6 +169,7 @@ night: $(VENV)/.installed-test  ## the long runs, some three hours: large state 
 	$(BIN)/python -m tests.stress.run_cycles --seed $(SEED) --cycles 2000
 	$(BIN)/python -m tests.stress.state_file_race --seed $(SEED) --seconds 1800
 	$(BIN)/python -m tests.stress.paused --seed $(SEED) --trials 10000 --agents 100
+	$(BIN)/python -m tests.stress.hostile --seconds 60
 	$(BIN)/python -m tests.stress.claude_crowd --agents 8 --kills 2
 
 dist: $(VENV)/.installed-release  ## build sdist and wheel, install the wheel elsewhere and run the demo from it

@@ -54,6 +54,10 @@ DIGEST_ITEMS_MAX: Final = 8
 DIGEST_MESSAGES_MAX: Final = 5000
 """Messages and tool calls that are read for a digest: a wake must not read a log of years."""
 
+REMEMBERED_BYTES_MAX: Final = 4 * 1024 * 1024
+"""Messages that are read for a transcript or a digest: sixteen times what a transcript has room
+for."""
+
 HEARD_MESSAGES_MAX: Final = 500
 """Words of others in one channel that a transcript has, the newest; it rarely has room for more."""
 
@@ -224,6 +228,10 @@ and too little to fill a disk while nobody looks."""
 WRITES_PER_MINUTE: Final = 30_000
 """Requests a minute that may change something, of an agent or a member: more than any team needs,
 and a log that grows by them can still be read."""
+
+UNFINISHED_REQUESTS_MAX: Final = 1024
+"""The most connections whose request has not arrived; with one more, the oldest is ended. A request
+arrives within milliseconds, and each connection costs memory and time of the garbage collector."""
 
 OPEN_BODY_BYTES_MAX: Final = 4096
 """The body of a request without a token: a code, or a token to sign in with."""
@@ -589,8 +597,15 @@ STATE_FILE_BYTES_MAX: Final = 1024 * 1024
 """The longest `agent_state.json` that is read: five short fields, and room for what others keep
 there."""
 
-INBOX_BYTES_MAX: Final = 64 * 1024 * 1024
-"""The longest inbox file that is read: sixty of the longest messages, or 100,000 usual ones."""
+INBOX_BYTES_MAX: Final = 8 * 1024 * 1024
+"""The longest inbox file that is read: eight of the longest messages, or 20,000 usual ones."""
+
+INBOX_ITEMS_MAX: Final = 10_000
+"""The most items of an inbox file, whose keys are computed at each change."""
+
+INBOX_COMMAS_MAX: Final = 200_000
+"""The most commas of an inbox file. They bound the values in it before it is parsed, which holds
+the interpreter for less than a tenth of a second then."""
 
 FILE_SETTLE_SECONDS: Final = 0.2
 """How long a file may be missing or malformed before that counts: a writer in place truncates

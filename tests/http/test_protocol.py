@@ -4,7 +4,7 @@ import asyncio
 import resource
 import socket
 from collections.abc import Generator, Iterator
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from urllib.parse import urlsplit
 
 import httpx
@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 from muster import limits
 from muster.http.protocol import connections_max
 from muster.http.server import HttpServer, listen, serve_until
-from muster.limits import HEAD_BYTES_MAX
+from muster.limits import HEAD_BYTES_MAX, UNFINISHED_REQUESTS_MAX
 from tests.live import NO_TLS, Server, live
 from tests.waits import WAIT_SECONDS
 
@@ -121,6 +121,21 @@ def test_a_body_that_does_not_arrive_in_time_ends_its_connection(
     monkeypatch.setattr(limits, "BODY_SECONDS", 0.05)
     head = b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nhalf"
     assert asyncio.run(_end_of(head)) == b""
+
+
+def test_the_oldest_of_too_many_unfinished_requests_is_ended(server: Server) -> None:
+    """Half requests cost memory and time; whole ones are answered all the same."""
+    where = urlsplit(server.url)
+    with ExitStack() as opened:
+        held = [
+            opened.enter_context(
+                socket.create_connection((where.hostname, where.port), WAIT_SECONDS)
+            )
+            for _ in range(UNFINISHED_REQUESTS_MAX + 1)
+        ]
+        assert held[0].recv(100).startswith(b"HTTP/1.1 408")
+        held[-1].sendall(head(server, "GET", "/api/health"))
+        assert answer(held[-1]) == b"HTTP/1.1 200 OK"
 
 
 def test_a_connection_too_many_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,6 +39,10 @@ EXPIRING: dict[tuple[str, str], str] = {
         "tests/runtimes/process/test_stopping.py",
         "asyncio.wait({interrupting}, timeout=QUICK)",
     ): "it may not end; a busy machine makes it only less likely to",
+    (
+        "tests/stress/hostile_inputs.py",
+        "HTTPConnection(at.hostname or '', at.port, timeout=HANGS_UP_SECONDS)",
+    ): "a hostile caller hangs up before it is answered",
     ("tests/testing/test_fakes.py", "clock.sleep(0.001)"): "the system clock does sleep",
     ("tests/testing/test_fakes.py", "clock.sleep(10)"): "on a manual clock",
 }

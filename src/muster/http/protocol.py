@@ -8,7 +8,7 @@ and there are fewer connections than descriptors.
 
 import asyncio
 import resource
-from typing import Final
+from typing import ClassVar, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -36,6 +36,9 @@ class BoundedProtocol(HttpToolsProtocol):
 
     _head_bytes: int | None = 0
     """The length of the head so far; none while a body is read."""
+
+    _unfinished: ClassVar[dict["BoundedProtocol", None]] = {}
+    """The connections whose request has not arrived, the longest waiting first."""
 
     _late: asyncio.TimerHandle | None = None
     """Ends the connection unless the head, or the body, arrives before."""
@@ -80,15 +83,19 @@ class BoundedProtocol(HttpToolsProtocol):
     def _await_within(self, seconds: float) -> None:
         self._stop_waiting()
         self._late = self.loop.call_later(seconds, self._end_late)
+        self._unfinished[self] = None
+        if len(self._unfinished) > limits.UNFINISHED_REQUESTS_MAX:
+            next(iter(self._unfinished))._end_late()
 
     def _stop_waiting(self) -> None:
         if self._late is not None:
             self._late.cancel()
             self._late = None
+            self._unfinished.pop(self, None)
 
     def _end_late(self) -> None:
         """End a connection whose request did not arrive; an answer under way is cut off."""
-        self._late = None
+        self._stop_waiting()
         if self._head_bytes is not None:
             self.transport.write(_TOO_LATE)
         self.transport.close()

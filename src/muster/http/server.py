@@ -19,6 +19,12 @@ from muster.http.protocol import BoundedProtocol
 GRACE_SECONDS: Final = 3
 """The timeout of open requests at shutdown."""
 
+ACCEPTED_AT_ONCE: Final = 128
+"""Connections that one step of the event loop accepts: a step that accepts 2,000 takes 0.3 s."""
+
+BACKLOG: Final = 2048
+"""Connections that wait to be accepted; the kernel drops more, and their clients wait a second."""
+
 DATE_SECONDS: Final = 1.0
 """The resolution of the date header."""
 
@@ -98,6 +104,7 @@ class HttpServer(uvicorn.Server):
             access_log=False,
             server_header=False,
             proxy_headers=False,  # no proxy is trusted to name the client
+            backlog=ACCEPTED_AT_ONCE,
             timeout_graceful_shutdown=GRACE_SECONDS,
             ssl_certfile=None if tls is None else tls.cert,
             ssl_keyfile=None if tls is None else tls.key,
@@ -115,6 +122,8 @@ class HttpServer(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to answer, and call `on_ready`."""
         await super().startup(sockets)
+        for listener in sockets or ():
+            listener.listen(BACKLOG)  # asyncio has set it to the number that it accepts at once
         self._on_ready()
 
     async def main_loop(self) -> None:

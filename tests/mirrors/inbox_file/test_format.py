@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from muster.errors import Refused
+from muster.limits import INBOX_COMMAS_MAX, INBOX_ITEMS_MAX
 from muster.mirrors import libc
 from muster.mirrors.inbox_file import format as inboxes
 from muster.mirrors.inbox_file.format import (
@@ -231,6 +232,23 @@ def test_an_inbox_that_is_far_too_long_is_not_read(
     put(path, b"[" + b" " * 100 + b"]")
     with pytest.raises(TooLong):
         change(path, adding([entry(1)]))
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"[" + b"1," * INBOX_COMMAS_MAX + b"1,1]", "more than 200000 commas"),
+        (b"[" + b"{}," * INBOX_ITEMS_MAX + b"{}]", "more than 10000 items"),
+        (b"[" * 1_000_000, "not JSON"),
+    ],
+)
+def test_an_inbox_with_too_many_values_is_malformed_as_a_whole(
+    path: Path, content: bytes, why: str
+) -> None:
+    put(path, content)
+    found = inboxes.read(path)
+    assert isinstance(found, MalformedContent)
+    assert why in found.why
 
 
 class Crash(BaseException):

@@ -19,6 +19,7 @@ from muster.sessions.prompt import origin_of
 from muster.testing.clock import ManualClock
 from muster.views.answers.messages import MessageKind, MessageView, WakePayload
 from muster.views.content.messages import imported_view, message_view
+from muster.views.memory import transcripts
 from muster.views.memory.transcripts import as_line, fit
 from muster.views.memory.wake_payload import as_xml, wake_payload
 from muster.views.memory.xml_text import xml_text
@@ -185,6 +186,26 @@ def test_the_largest_soul_is_always_whole_and_the_words_that_fit_are_beside_it(l
             text = as_xml(payload)
             assert len(text.encode()) <= limits.WAKE_TEXT_BYTES_MAX
             parsed(text)
+
+    run(story())
+
+
+def test_of_a_long_session_only_the_newest_messages_are_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Red team M7: the wake of an agent with 500,000 messages took 40 s and 507 MB."""
+    monkeypatch.setattr(transcripts, "DIGEST_MESSAGES_MAX", 3)
+    monkeypatch.setattr(transcripts, "DECODED_AT_ONCE", 2)
+
+    async def story() -> None:
+        async with staged() as stage:
+            await born(stage)
+            for number in range(5):
+                await stage.send(c.TellHuman(seat=SEAT, text=f"word {number}"))
+            team = stage.muster.team
+            payload = await wake_payload(stage.muster.store, team, team.agents[SEAT])
+            words = [f"[Lyra]: word {number}" for number in (2, 3, 4)]
+            assert payload.transcript.splitlines() == words
 
     run(story())
 

@@ -21,7 +21,12 @@ from pathlib import Path
 from typing import Final, NamedTuple, cast
 
 from muster.home.file_lock import FileLock, lock_beside
-from muster.limits import FILE_NAME_BYTES_MAX, INBOX_BYTES_MAX
+from muster.limits import (
+    FILE_NAME_BYTES_MAX,
+    INBOX_BYTES_MAX,
+    INBOX_COMMAS_MAX,
+    INBOX_ITEMS_MAX,
+)
 from muster.machines.ids import SeatId
 from muster.machines.names import check_plain
 from muster.mirrors import exchange as files
@@ -177,12 +182,16 @@ def parse(content: bytes) -> Items | MalformedContent:
     """The items in a content, or what is wrong with it."""
     if not content.strip():
         return MalformedContent("it is empty")
+    if content.count(b",") > INBOX_COMMAS_MAX:
+        return MalformedContent(f"it has more than {INBOX_COMMAS_MAX} commas")
     try:
         found: object = json.loads(content)
     except (ValueError, RecursionError) as error:
         return MalformedContent(f"it is not JSON ({str(error) or type(error).__name__})")
     if not isinstance(found, list):
         return MalformedContent("it is not a JSON array")
+    if len(cast("Items", found)) > INBOX_ITEMS_MAX:
+        return MalformedContent(f"it has more than {INBOX_ITEMS_MAX} items")
     return cast("Items", found)
 
 

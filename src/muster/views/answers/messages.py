@@ -221,7 +221,7 @@ class WakePayload(View, frozen=True, kw_only=True):
 
     transcript: str
     omitted: int = 0
-    """How many of the oldest messages were left out."""
+    """How many of the oldest messages were left out; of a long session, of its last 5,000."""
 
     cut: int = 0
     """How many characters of the oldest message in the transcript were left out."""

@@ -21,11 +21,10 @@ from muster.machines.ids import LEAD_SEAT, SessionId, name_key
 from muster.machines.state import Agent
 from muster.machines.teams.importing import said_order
 from muster.store.base import EventStore, LogFilter
-from muster.store.codec import decode
 from muster.views.access import ShowEvent, shown_events
 from muster.views.answers.messages import MessageView
 from muster.views.content.messages import imported_view
-from muster.views.memory.transcripts import names_of, read_whole
+from muster.views.memory.transcripts import decoded, names_of, read_whole
 
 Place = tuple[datetime, int]
 """The order of sessions: the time of the last words, then their place in the log."""
@@ -51,8 +50,7 @@ async def lives_elsewhere(store: EventStore, agent: Agent, show: ShowEvent) -> l
     names = await names_of(store, agent)
     imported = LogFilter(types=frozenset({"message_imported"}), seat=agent.seat)
     sessions: dict[SessionId, list[tuple[MessageCopy, Place]]] = {}
-    for stored in shown_events(await read_whole(store, 0, imported), show):
-        event = decode(stored.data)
+    for event in await decoded(shown_events(await read_whole(store, 0, imported), show)):
         if isinstance(event.fact, MessageImported) and _is_of(agent, event.fact.message, names):
             copy = event.fact.message
             place = min(copy.created_at, event.ts), event.seq

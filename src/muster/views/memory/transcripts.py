@@ -10,24 +10,33 @@ After a merge a seat may have messages of another agent, which lost the seat. Th
 its memory: a message counts by the names that the agent has or had.
 """
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
 from msgspec.structs import replace
 
-from muster.limits import DIGEST_MESSAGES_MAX, HEARD_MESSAGES_MAX, TRANSCRIPT_BYTES_MAX
+from muster.limits import (
+    DIGEST_MESSAGES_MAX,
+    HEARD_MESSAGES_MAX,
+    REMEMBERED_BYTES_MAX,
+    TRANSCRIPT_BYTES_MAX,
+)
 from muster.machines.events import AgentMessage, Event, UserMessage
 from muster.machines.ids import LEAD_SEAT, name_key
 from muster.machines.state import Agent, Team
 from muster.machines.turns.speech import indented, speaker_label
-from muster.store.base import EventStore, LogFilter, Stored
+from muster.store.base import SEQ_END, EventStore, LogFilter, Stored
 from muster.store.codec import decode
 from muster.views.access import ShowEvent, show_all, shown_events
 from muster.views.answers.messages import MessageView
 from muster.views.content.messages import MESSAGE_TYPES, message_view
 
 PAGE: Final = 200
+DECODED_AT_ONCE: Final = 100
+"""Events that are decoded in one step of the event loop, in some milliseconds."""
+
 WORTH_CUTTING_BYTES: Final = 512
 """The least of a message that is kept of it when it does not fit whole."""
 
@@ -113,11 +122,12 @@ async def names_of(store: EventStore, agent: Agent) -> frozenset[str]:
 async def last_life_here(
     store: EventStore, team: Team, agent: Agent, show: ShowEvent = show_all
 ) -> Sequence[MessageView]:
-    """The delivered messages of the agent's last session on this machine, in order."""
+    """The delivered messages of the agent's last session on this machine, in order; of a long one
+    the newest."""
     names = await names_of(store, agent)
     own = LogFilter(types=MESSAGE_TYPES, seat=agent.seat)
-    stored = await read_whole(store, agent.transcript_from, own)
-    events = [decode(each.data) for each in shown_events(stored, show)]
+    stored = await _newest(store, own, agent.transcript_from, SEQ_END)
+    events = await decoded(shown_events(stored, show))
     said = _told(agent, team, events, names)
     heard = await _heard_in_channels(store, team, agent, said, show)
     return sorted((*said, *heard), key=lambda each: each.seq)
@@ -152,11 +162,31 @@ async def own_messages(
     """The newest messages by the agent and to it alone up to a place in the log, in order."""
     names = await names_of(store, agent)
     own = LogFilter(types=MESSAGE_TYPES, seat=agent.seat)
-    newest = await store.read(
-        after=0, limit=DIGEST_MESSAGES_MAX, where=own, backwards=True, before=upto + 1
-    )
-    events = [decode(each.data) for each in shown_events(reversed(newest), show)]
+    events = await decoded(shown_events(await _newest(store, own, 0, upto + 1), show))
     return _told(agent, team, events, names)
+
+
+async def _newest(store: EventStore, where: LogFilter, after: int, before: int) -> list[Stored]:
+    """The newest events of a kind between two places, in order, as far as a memory reaches."""
+    found = await store.read(
+        after=after,
+        before=before,
+        limit=DIGEST_MESSAGES_MAX,
+        where=where,
+        backwards=True,
+        bytes_max=REMEMBERED_BYTES_MAX,
+    )
+    return list(reversed(found))
+
+
+async def decoded(stored: Iterable[Stored]) -> list[Event]:
+    """The events of many rows, decoded in steps that leave the event loop to others."""
+    events: list[Event] = []
+    for each in stored:
+        events.append(decode(each.data))
+        if len(events) % DECODED_AT_ONCE == 0:
+            await asyncio.sleep(0)
+    return events
 
 
 def _told(
