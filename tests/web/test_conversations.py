@@ -59,7 +59,7 @@ def server(base: Path) -> Generator[Server]:
     command = json.dumps([sys.executable, str(base / "program.py")])
     (home / "muster.toml").write_text(f"[delegation]\ncommand = {command}\n")
     with live(
-        home, HOME=str(base), HOSTILE=str(base / "hostile.txt"), GATE=str(base / "home" / "gate")
+        home, HOME=str(base), HOSTILE=str(base / "hostile.txt"), GATE=str(base / "gate")
     ) as running:
         yield running
 
@@ -85,7 +85,7 @@ def session(operator: Asker, request: pytest.FixtureRequest) -> Generator[str]:
 @pytest.fixture
 def gate(base: Path) -> Generator[Path]:
     """The file that an agent waits for."""
-    path = base / "home" / "gate"
+    path = base / "gate"
     yield path
     path.unlink(missing_ok=True)
 
