@@ -125,6 +125,13 @@ def test_a_session_is_opened_used_and_closed(person: Watched, server: Server) ->
     page.get_by_role("link", name="All tasks").click()
     expect(page.get_by_role("textbox", name="Request")).to_have_value("")
 
+    page.keyboard.press("Control+k")
+    words = page.get_by_role("combobox", name="Search")
+    words.fill("ask write")
+    words.fill("ask write a tale")  # the verb is not part of the request
+    expect(page.locator("dialog [role=option]").last).to_have_text("Ask: write a tale a new task")
+    page.keyboard.press("Escape")
+
     other = person.context.new_page()
     other.goto(f"{server.url}/#/conversation")
     expect(other.locator("task-board li")).to_have_count(1)

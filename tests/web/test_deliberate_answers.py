@@ -137,3 +137,31 @@ def test_a_request_that_has_just_moved_does_not_take_a_press(
     assert waiting(operator) == [asked]
     allow_of(page, asked).click()
     expect(request(page, asked)).to_have_count(0)
+
+
+# ── the palette ───────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_search_for_words_of_a_request_does_not_offer_to_allow_it(
+    person: Watched, muster: Inside, operator: Asker
+) -> None:
+    asked = muster.asks("Ada", "Bash", "make zebra")
+    page = person.signed_in(muster.server)
+    expect(allow_of(page, asked)).to_be_enabled()
+    page.keyboard.press("/")
+    box = page.get_by_role("combobox", name="Search")
+    for words in ("zebra", "make zebra", "bash", "Ada allow"):
+        box.fill(words)
+        expect(page.locator("dialog [role=option]", has_text="Allow")).to_have_count(0)
+    box.fill("allow zebra")
+    expect(page.locator("dialog [role=option]").first).to_contain_text("Allow Bash of Ada")
+    page.keyboard.press("Enter")
+    whole = page.get_by_role("dialog", name="Request of Ada")
+    expect(whole.locator("pre")).to_have_text("make zebra")
+    allow = whole.get_by_role("button", name="Allow Ada: Bash")
+    expect(allow).to_be_focused()
+    assert waiting(operator) == [asked]
+    expect(allow).to_be_enabled()
+    page.keyboard.press("Enter")
+    expect(whole).to_have_count(0)
+    assert waiting(operator) == []

@@ -1,10 +1,12 @@
-// What the palette offers: places to go to, and things to do. A thing to do is a verb with its object, so "stop builder" finds
-// the control of that agent.
+// What the palette offers: places to go to, and things to do. A thing to do is a verb with its object: "stop builder" finds the
+// control of that agent. It is offered only if the verb comes first: the words of agents are in many objects, and a search for one
+// of them must not stand before something that acts.
 
 import { post } from "./api.js";
-import { answer as answerApproval, approvals } from "./approvals.js";
+import { approvals } from "./approvals.js";
 import { meaning } from "./badge.js";
 import { showAddAgent } from "./elements/agent-dialog.js";
+import { showRequest } from "./elements/approval-list.js";
 import { showHelp, showNotifications } from "./elements/help.js";
 import * as keys from "./keys.js";
 import { go } from "./router.js";
@@ -27,19 +29,26 @@ export function offered(text) {
     const line = `${name} ${about}`.toLowerCase();
     return wanted.every((word) => line.includes(word));
   };
-  const found = [...places().filter(fits), ...(wanted.length ? verbs().filter(fits) : []), ...toEvent(text)];
+  const isMeant = (each) => fits(each) && each.name.toLowerCase().startsWith(wanted[0]);
+  const found = [
+    ...places().filter(fits),
+    ...(wanted.length ? settings().filter(fits) : []),
+    ...toEvent(text),
+  ];
+  if (wanted.length && !store.reader) found.push(...verbs().filter(isMeant));
   return found.sort((a, b) => rank(a, wanted) - rank(b, wanted));
 }
 
 /** The request that the words are, where a session is open: it comes after everything else. */
 export function request(text) {
-  if (!canAsk() || text.trim().split(/\s+/).length < ASK_WORDS) return [];
+  const wanted = text.trim().replace(/^ask:?\s+/i, "");
+  if (!canAsk() || wanted.split(/\s+/).length < ASK_WORDS) return [];
   const run = async () => {
-    const body = { text: text.trim(), wait: false };
+    const body = { text: wanted, wait: false };
     const asked = await act("ask", "Asking", () => post("/api/conversations", body));
     go("conversation", ...(asked ? [asked.conversation] : []));
   };
-  return [{ key: "ask", name: `Ask: ${visible(text.trim(), TITLE_CHARS)}`, about: "a new task", run }];
+  return [verb(`Ask: ${visible(wanted, TITLE_CHARS)}`, "a new task", run)];
 }
 
 /** A name that begins with the first word comes first. */
@@ -93,8 +102,11 @@ function toEvent(text) {
 
 // ── things to do ─────────────────────────────────────────────────────────────────────────────
 
-function verbs() {
-  const always = [
+const verbs = () => [...controls(), ...requests(), ...ofTasks(), ...ofTeam()];
+
+/** Settings of this browser, found by any of their words. */
+function settings() {
+  return [
     verb("Switch theme", "system, light or dark", nextTheme),
     verb("Show keyboard shortcuts", "help", showHelp),
     verb("Notifications", "of this browser, on and off", showNotifications),
@@ -104,7 +116,6 @@ function verbs() {
       keys.turn,
     ),
   ];
-  return store.reader ? always : [...controls(), ...requests(), ...ofTasks(), ...ofTeam(), ...always];
 }
 
 const verb = (name, about, run) => ({ key: `do-${name}-${about}`, name, about, run });
@@ -128,8 +139,8 @@ const requests = () =>
       const what = `${visible(each.tool, 40)} of ${store.agents.get(each.seat)?.id}`;
       const about = visible(each.detail ?? "", TITLE_CHARS);
       return [
-        verb(`Allow ${what}`, about, () => answerApproval(each, true)),
-        verb(`Deny ${what}`, about, () => answerApproval(each, false)),
+        verb(`Allow ${what} …`, about, () => showRequest(each, ".allow")),
+        verb(`Deny ${what} …`, about, () => showRequest(each, ".deny")),
       ];
     });
 

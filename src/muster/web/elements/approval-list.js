@@ -1,5 +1,5 @@
 // Open approval requests: the agent, the tool and its input, the timeout, and the two buttons. With a `seat` or a
-// `channel`, only the requests of that agent or channel; with `isInbox`, only those that nobody has put off.
+// `channel`, only the requests of that agent or channel; with `only`, one request; with `isInbox`, only those that nobody has put off.
 
 import {
   answer,
@@ -19,6 +19,7 @@ import { Steady } from "../steady.js";
 import { store } from "../store.js";
 import { everyLine, visible } from "../visible.js";
 import { face } from "./agent-face.js";
+import { openDialog } from "./help.js";
 
 const LINES_SEEN = 8; // longer input scrolls, with a note
 const TOLD_MS = 3000; // how long a request that was answered elsewhere says so
@@ -28,6 +29,11 @@ class ApprovalList extends Part {
     this.list = h("ul", { "aria-label": "Waiting for your approval" });
     this.several = this.#bar();
     this.replaceChildren(this.several, this.list);
+    // a held Enter presses a button again and again
+    this.addEventListener(
+      "keydown",
+      (event) => event.repeat && event.key === "Enter" && event.preventDefault(),
+    );
     this.steady = new Steady((row) => row.approval && update(row, row.approval));
     this.until(() => this.steady.end());
     this.answers = new Map(); // by request: how it was answered
@@ -44,7 +50,8 @@ class ApprovalList extends Part {
   }
 
   #paint() {
-    const all = approvals({ seat: this.seat ?? null, channel: this.channel ?? null });
+    const found = approvals({ seat: this.seat ?? null, channel: this.channel ?? null });
+    const all = this.only ? found.filter(({ id }) => id === this.only) : found;
     const open = this.isInbox ? all.filter(needOf) : all;
     const held = document.activeElement.closest("approval-list li");
     const next = held && nextOf(held, new Set(open.map(({ id }) => id)));
@@ -57,6 +64,7 @@ class ApprovalList extends Part {
       (row, each) => this.#update(row, each),
     );
     setHidden(this, shown.length === 0);
+    if (this.only && !shown.length) this.closest("dialog").close();
     this.#paintSeveral();
     if (this.list === held?.list) this.#refocus(held, next);
     this.steady.check(this.list.children);
@@ -218,6 +226,13 @@ class ApprovalList extends Part {
     this.steady.guard(row, buttons);
     return row;
   }
+}
+
+/** Show one request whole, with the focus on a button of it. */
+export function showRequest({ id, agent }, button) {
+  const list = Object.assign(document.createElement("approval-list"), { only: id });
+  openDialog(`Request of ${agent}`, list);
+  list.querySelector(`li ${button}`)?.focus();
 }
 
 const needOf = ({ id }) => needs().find(({ approval }) => approval === id);
