@@ -1685,7 +1685,14 @@ WHO_MAY = (
     Promise(
         "Hostile text, paths and readers cost the server no time that others would wait for.",
         {
-            "views/test_markdown.py": ["test_brackets_that_begin_no_link_take_no_time"],
+            "views/test_markdown.py": [
+                "test_brackets_that_begin_no_link_take_no_time",
+                "test_texts_that_are_left_when_the_time_is_up_are_shown_without_rendering",
+            ],
+            "worker/test_deciding.py": [
+                "test_a_call_is_judged_as_here_and_denied_when_its_time_is_up",
+                "test_a_request_is_routed_as_here_and_refused_when_its_time_is_up",
+            ],
             "permissions/test_judge.py": ["test_a_path_that_no_kernel_takes_is_denied_at_once"],
             "engine/test_feed.py": ["test_a_subscriber_that_leaves_takes_its_filter_along"],
         },

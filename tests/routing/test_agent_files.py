@@ -131,6 +131,7 @@ def test_subfolders_are_read_and_a_cycle_of_links_is_followed_once(tmp_path: Pat
     (tmp_path / "a" / "b").mkdir(parents=True)
     read(tmp_path / "a" / "b", "---\nname: smith\ndescription: Forges.\n---\n")
     (tmp_path / "a" / "b" / "up").symlink_to(tmp_path)
+    (tmp_path / "a" / "all").symlink_to("/")
     found = read_folders([tmp_path])
     assert [agent.name for agent in found.agents] == ["smith"]
     assert not found.warnings

@@ -78,7 +78,7 @@ ROOMS: dict[str, Room] = {
     ),
     "muster.engine": Room((*CORE, *STORE_READERS), "a store is known by its protocol"),
     "muster.worker": Room(
-        ("muster.engine.tasks", "muster.permissions"),
+        ("muster.engine.tasks", "muster.errors", "muster.permissions", "muster.routing"),
         "a process that starts fast, for functions of others",
     ),
     "muster.views": Room(

@@ -116,7 +116,8 @@ def _files(folder: Path, warnings: list[Warned]) -> Iterator[Path]:
     if folder.is_file():
         yield folder
         return
-    seen: set[str] = set()  # links are followed, but a cycle only once
+    # links are followed, but a cycle only once, and none to a folder around this one, such as /
+    seen = {str(each) for each in folder.resolve().parents}
     for count, (base, folders, names) in enumerate(os.walk(folder, followlinks=True)):
         if count == FOLDERS_MAX:
             text = f"is not searched: there are over {FOLDERS_MAX} folders"

@@ -23,7 +23,6 @@ from muster.machines.commands import (
 from muster.machines.ids import ConversationId, WorkspaceId
 from muster.machines.state import Delegation
 from muster.machines.vocabulary import DelegationMode, WorkspaceState
-from muster.routing.router import Router
 from muster.views.answers import View
 from muster.views.answers.conversations import (
     CarriedOut,
@@ -35,6 +34,7 @@ from muster.views.answers.conversations import (
 )
 from muster.views.conversations import choice_list, continued, worker_of
 from muster.worker.judging import judged
+from muster.worker.routing import routed
 from muster.workspaces.rules import open_workspace
 
 CONVERSATIONS: Final = 50
@@ -285,8 +285,8 @@ async def route_request(call: ApiCall, body: RouteWish) -> RouteView:
     """Decide which agent a request is for, and say why."""
     agents = await call.muster.requests.agents(body.agents)
     choices = past_choices(call.team.delegation.choices)
-    # in a thread: the index of many long descriptions takes longer than others should wait
-    decision = await asyncio.to_thread(lambda: Router(agents, choices=choices).route(body.text))
+    deciding = routed(call.muster.worker, agents, choices, body.text, owner=call.caller.token)
+    decision = await call.unless_ended(deciding)
     return RouteView(
         agent=decision.agent,
         confidence=decision.confidence,
