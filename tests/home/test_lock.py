@@ -13,7 +13,7 @@ import pytest
 
 from muster.errors import FileUnusable, HomeInUse
 from muster.home.file_lock import FileLock
-from muster.home.folder import IGNORE_FILE
+from muster.home.folder import IGNORE_FILE, IGNORED
 from muster.home.lock import LOCK_FILE, LOG_FILE, lock_home, running_pid
 from muster.store import sqlite
 from muster.store.sqlite import SqliteStore
@@ -111,15 +111,31 @@ def test_a_lock_that_cannot_be_written_is_not_kept(tmp_path: Path) -> None:
         lock_home(tmp_path)
 
     lock_home(tmp_path).release()
+    assert (tmp_path / IGNORE_FILE).read_text() == IGNORED
 
 
-def test_a_repository_does_not_see_a_home_that_muster_made(tmp_path: Path) -> None:
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_a_repository_and_other_users_do_not_see_a_home(tmp_path: Path, by_hand: bool) -> None:
+    home, ignore = tmp_path / ".muster", tmp_path / ".muster" / IGNORE_FILE
     a_repository(tmp_path, **{"app.py": "pass\n"})
-    lock_home(tmp_path / ".muster").release()
+    if by_hand:
+        home.mkdir()
+        home.chmod(0o755)
+        (home / "muster.toml").write_text("")
+    lock_home(home).release()
     assert git(tmp_path, "status", "--porcelain", "--untracked-files=all") == ""
-    (tmp_path / ".muster" / IGNORE_FILE).unlink()
-    lock_home(tmp_path / ".muster").release()
-    assert not (tmp_path / ".muster" / IGNORE_FILE).exists()  # a person removed it
+    assert mode(home) == 0o700
+    ignore.write_text("*\n!muster.toml\n")
+    lock_home(home).release()
+    assert ignore.read_text() == "*\n!muster.toml\n"  # a person changed it
+
+
+def test_the_files_of_a_project_that_is_the_home_stay_in_git(tmp_path: Path) -> None:
+    a_repository(tmp_path, **{"app.py": "pass\n"})
+    tmp_path.chmod(0o755)
+    lock_home(tmp_path).release()
+    assert mode(tmp_path) == 0o755
+    assert not (tmp_path / IGNORE_FILE).exists()
 
 
 @in_loop

@@ -2,7 +2,9 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
+from stat import S_IMODE
 from typing import Final
 
 from muster.errors import HomeOfAnother
@@ -51,11 +53,33 @@ IGNORED: Final = """\
 
 
 def make_home(home: Path) -> None:
-    """Create a home if need be. A repository around a new one does not see it."""
-    try:
+    """Create a home if need be, and keep its tokens from other users and from a repository around
+    it, whoever made the folder. The root of a repository is a project: its files stay as they are.
+    """
+    with suppress(FileExistsError):
         home.mkdir(mode=0o700, parents=True)
+    if (home / ".git").exists():
+        return
+    _close_to_others(home)
+    _hide_from_git(home / IGNORE_FILE)
+
+
+def _close_to_others(home: Path) -> None:
+    with suppress(PermissionError):  # a home of the administrator, which its owner has arranged
+        mode = S_IMODE(home.stat().st_mode)
+        if mode & ~0o700:
+            home.chmod(mode & 0o700)
+
+
+def _hide_from_git(ignore: Path) -> None:
+    """Write the file that hides a home from git, unless there is one: a person may have changed it.
+    A file that cannot be written in full is not kept, as it would count as a person's."""
+    try:
+        ignore.touch(mode=0o600, exist_ok=False)
     except FileExistsError:
-        return  # what a person made is that person's, also what git sees of it
-    ignore = home / IGNORE_FILE
-    ignore.touch(mode=0o600)
-    ignore.write_text(IGNORED, encoding="utf-8")
+        return
+    try:
+        ignore.write_text(IGNORED, encoding="utf-8")
+    except BaseException:
+        ignore.unlink(missing_ok=True)
+        raise
