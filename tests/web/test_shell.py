@@ -78,15 +78,17 @@ def test_a_signed_out_browser_is_told_how_to_sign_in(person: Watched, server: Se
     page = person.signed_in(server)
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()
-    page.goto(server.url)
+    page.goto(f"{server.url}/#/agent/Echo")
     expect(page.locator("body")).to_contain_text("muster open")
     assert not hard_to_use(page)
     page.get_by_label("Token").fill("wrong")
     page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("alert")).to_contain_text("Authentication required")
+    expect(page.get_by_role("alert")).to_contain_text("The token is not valid")
     page.get_by_label("Token").fill(server.token)
     page.get_by_role("button", name="Sign in").click()
     expect(page.locator("connection-pill")).to_have_text("live")
+    expect(page.get_by_role("heading", name="Echo", exact=True)).to_be_visible()
+    assert page.url == f"{server.url}/#/agent/Echo"
 
 
 # ── what is served ────────────────────────────────────────────────────────────────────────────────

@@ -1,11 +1,13 @@
 // The page to sign in. The code of a sign-in link is behind its #, with the view to show after a slash:
-// /sign-in#CODE/agent/Ada. It is exchanged once, and leaves the address bar at once.
+// /sign-in#CODE/agent/Ada. It is exchanged once, and leaves the address bar at once. A link to a view that was opened
+// signed out has no code: #/agent/Ada is shown after the sign-in.
 
 import { at } from "./address.js";
 
 const form = document.querySelector("form");
 const field = document.getElementById("token");
 const problem = document.getElementById("problem");
+const PLACE = "sign-in-place"; // survives the way to the provider of single sign-on and back
 
 function send(path, body) {
   problem.textContent = "";
@@ -19,10 +21,10 @@ async function tell(answer) {
   field.focus();
 }
 
-async function signIn(path, secret, place) {
+async function signIn(path, secret) {
   const answer = await send(path, secret);
   if (localStorage.getItem("notify") === "push") localStorage.removeItem("notify"); // of an earlier session
-  if (answer?.ok) return location.replace(at(`/${place}`));
+  if (answer?.ok) return location.replace(at(`/${sessionStorage.getItem(PLACE) ?? ""}`));
   await tell(answer);
 }
 
@@ -30,14 +32,16 @@ function followLink() {
   const [code, ...view] = location.hash.slice(1).split("/");
   const back = new URLSearchParams(location.search); // from the provider of single sign-on
   history.replaceState(null, "", at("/sign-in"));
-  if (code) signIn("/api/session", { code }, view.length ? `#/${view.join("/")}` : "");
+  if (view.length || !back.has("state"))
+    sessionStorage.setItem(PLACE, view.length ? `#/${view.join("/")}` : "");
+  if (code) signIn("/api/session", { code });
   else if (back.has("state")) finishSso(back);
   else field.focus();
 }
 
 function finishSso(back) {
   if (back.has("code"))
-    return signIn("/api/session/sso/finish", { code: back.get("code"), state: back.get("state") }, "");
+    return signIn("/api/session/sso/finish", { code: back.get("code"), state: back.get("state") });
   problem.textContent = `Single sign-on failed: ${back.get("error_description") ?? back.get("error")}.`;
 }
 
@@ -58,7 +62,7 @@ async function offerSso() {
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  signIn("/api/session", { token: field.value.trim() }, "");
+  signIn("/api/session", { token: field.value.trim() });
 });
 addEventListener("hashchange", followLink);
 followLink();

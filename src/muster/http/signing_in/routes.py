@@ -9,7 +9,7 @@ from functools import partial
 
 from starlette.responses import Response
 
-from muster.errors import Forbidden, NotFound, SignInExpired, Unauthenticated
+from muster.errors import Forbidden, InvalidToken, NotFound, SignInExpired
 from muster.http.routing import OPERATOR, PEOPLE_AND_VIEWERS, ApiCall, JsonResponse, route
 from muster.http.signing_in.digests import digest
 from muster.http.signing_in.opening import PRIVATE, SignedIn, cookie_place, opened
@@ -47,7 +47,7 @@ async def sign_in(call: ApiCall, body: SignInBody) -> JsonResponse[SignedIn]:
     found = _exchanged(call, body.code) if body.code else digest(body.token)
     token = call.team.tokens.get(found)
     if token is None:
-        raise Unauthenticated()
+        raise InvalidToken()
     return opened(call, JsonResponse(SignedIn(role=token.role), PRIVATE), token=found)
 
 
