@@ -18,7 +18,16 @@ from muster.machines.commands import (
     StartMuster,
 )
 from muster.machines.events import Event, Fact
-from muster.machines.ids import FIRST_ENROLLED_SEAT, MUSTER, ChannelId, SeatId, SessionId, person
+from muster.machines.ids import (
+    FIRST_ENROLLED_SEAT,
+    HERE,
+    MUSTER,
+    ChannelId,
+    NodeId,
+    SeatId,
+    SessionId,
+    person,
+)
 from muster.machines.state import Team
 from muster.machines.vocabulary import Authority, RunMode, TurnConfig
 from muster.store.base import EventStore
@@ -77,10 +86,14 @@ async def eventually_logged(store: EventStore, feed: Feed, kind: type[Fact]) -> 
     raise AssertionError(f"the feed closed without a {kind.__name__}")
 
 
-async def a_dispatcher(store: EventStore, clock: Clock, boot: str = "boot-1") -> Dispatcher:
+async def a_dispatcher(
+    store: EventStore, clock: Clock, boot: str = "boot-1", node: NodeId = HERE
+) -> Dispatcher:
     """A dispatcher on the log of a store, after muster has started."""
     dispatcher = Dispatcher(store, clock, (await load_from(store)).team)
-    started = StartMuster(server_session=SessionId(boot), muster_version="0", human="Marcus")
+    started = StartMuster(
+        server_session=SessionId(boot), muster_version="0", human="Marcus", node=node
+    )
     await dispatcher.send(started, actor=MUSTER)
     return dispatcher
 

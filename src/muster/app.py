@@ -56,7 +56,7 @@ from muster.engine.watchdog import slow_steps_reported, watch_loop
 from muster.inbox.errands import soul_line
 from muster.inbox.inbox import Inbox
 from muster.machines.commands import ReportClockJump, StartMuster
-from muster.machines.ids import MUSTER, SeatId, SessionId
+from muster.machines.ids import HERE, MUSTER, SeatId, SessionId
 from muster.mirrors.inbox_file.files import InboxFiles
 from muster.mirrors.state_file.files import StateFiles, wishes
 from muster.nodes.membership import joined
@@ -78,7 +78,7 @@ from muster.settings.in_force import SettingsInForce, hosting_lead, table_of
 from muster.settings.model import SETTINGS_FILE, Settings
 from muster.store.base import EventStore
 from muster.team import Muster
-from muster.team_options import DelegationPlan, Reserve, TeamOptions
+from muster.team_options import DelegationPlan, Reserve, TeamOptions, node_plan
 from muster.telemetry.service import Telemetry, telemetry_services
 from muster.upkeep import look_after
 from muster.version import __version__
@@ -134,6 +134,7 @@ def open_configured(
         inboxes=settings.team.inboxes_beside(home),
         url=url,
         reserve=reserve,
+        node=node_plan(home, settings),
     )
     return open_team(home, options)
 
@@ -241,7 +242,7 @@ async def _run_services(
     inbox = Inbox(feed, dispatcher, describer(in_force, soul_line))
     partials = Partials(dispatcher, clock)
     prompter = _prompter(dispatcher, store, inbox, home, in_force)
-    roster = Roster(dispatcher, options.runtimes, in_force, home if options.names_agents else None)
+    roster = _roster(dispatcher, options, in_force, home)
     await _begin(dispatcher, life, options, roster, clock, loaded.last_at, home)
     log_provider = OpenLogProvider(dispatcher, store, options.delegation.root, home)
     shared = StateFiles(dispatcher, clock, roster.state_files(), home=home)
@@ -289,6 +290,14 @@ async def _run_services(
                 )
         finally:
             await run_to_completion(end_team(dispatcher, feed, sessions, files, reactor, snapshots))
+
+
+def _roster(
+    dispatcher: Dispatcher, options: TeamOptions, in_force: SettingsInForce, home: Path | None
+) -> Roster:
+    named_in = home if options.names_agents else None
+    node = None if options.node.name == HERE else options.node.name
+    return Roster(dispatcher, options.runtimes, in_force, named_in, node)
 
 
 def _snapshots(

@@ -698,12 +698,6 @@ class TeamTaken(Refused):
     """
 
 
-class TeamServed(Refused):
-    """The team {team!r} in {place} is run by another muster, on {host}. One machine runs a team at
-    a time: stop it there with `muster down`, then start it here.
-    """
-
-
 class TeamLeft(Refused):
     """The team {team!r} was moved out of {place}. In the home that it was moved to, `muster
     move-store` brings it back; where that was interrupted, `muster move-store --back` finishes it.

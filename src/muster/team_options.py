@@ -1,5 +1,7 @@
 """How a team is run: its runtimes, settings and tasks, and this machine as one of its nodes."""
 
+import os
+import socket
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -10,12 +12,14 @@ import msgspec
 from muster.delegation.following.owner import IsAlive, assume_alive
 from muster.engine.ports import Runtimes
 from muster.engine.snapshots import SNAPSHOT_EVENTS
+from muster.home.database import database_of
+from muster.machines.ids import HERE, NodeId
 from muster.machines.state import Agent
 from muster.machines.vocabulary import NO_LIMIT, Allowance
 from muster.nodes.membership import NodePlan
 from muster.reloading.live import SettingsSource
 from muster.settings.in_force import SettingsInForce
-from muster.settings.model import DelegationSettings
+from muster.settings.model import DelegationSettings, Settings
 
 
 def no_runtimes(agent: Agent) -> None:
@@ -80,3 +84,12 @@ class TeamOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     node: NodePlan = ALONE
     """This machine, as a node of the team."""
+
+
+def node_plan(home: Path, settings: Settings) -> NodePlan:
+    """This machine as a node: `here` where the log is in the home, else by its name."""
+    node, kept = settings.node, database_of(home, os.environ)
+    name = HERE if kept is None else NodeId(node.name or kept.node or socket.gethostname())
+    return NodePlan(
+        name=name, labels=node.labels, room=node.room or None, lease_seconds=node.lease_seconds
+    )

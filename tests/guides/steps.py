@@ -398,6 +398,7 @@ GUIDES: Mapping[str, Guide] = {
             "pip install": Leave("it installs; tests/cli/run/test_database.py starts such a team"),
             "muster down\nmuster move-store": Leave("tests/store/test_moving.py runs it"),
             "muster move-store --back": Leave("tests/store/test_moving.py runs it"),
+            "muster join": Leave("tests/stress/test_nodes.py runs two nodes"),
         }
     ),
     "docs/guides/two-machines.md": Guide(

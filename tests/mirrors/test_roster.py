@@ -10,16 +10,22 @@ from muster.errors import Retired
 from muster.machines.commands import EnrollAgent, RenameAgent, SummonAgents
 from muster.machines.events import WarningLogged
 from muster.machines.identity.palette import PALETTE
-from muster.machines.ids import MUSTER, SeatId
+from muster.machines.ids import HERE, MUSTER, NodeId, SeatId
 from muster.machines.names import seat_called
 from muster.machines.policies import RunPolicy
 from muster.machines.state import Status
 from muster.machines.vocabulary import Authority, Budget, RunsFor
-from muster.mirrors.roster import Plan, configure_summoned, enlist, seats_of
+from muster.mirrors.roster import Plan, configure_summoned, enlist, seats_of, state_files
+from muster.reloading.roster import Roster
+from muster.settings.agents import AgentSettings
+from muster.settings.in_force import SettingsInForce
+from muster.settings.model import Settings
 from muster.store.memory import MemoryStore
 from muster.testing.clock import ManualClock
-from tests.builders import a_dispatcher, run
+from tests.builders import a_dispatcher, logged, run
 from tests.machines.identity import test_identity
+
+DESK, BOX = NodeId("desk"), NodeId("box")
 
 
 def plan(name: str) -> Plan:
@@ -135,5 +141,40 @@ def test_renames_in_a_row_are_followed_and_the_first_name_has_a_new_agent() -> N
         agents = dispatcher.team.agents
         assert [agents[seat].id for seat in sorted(agents)] == ["b", "c", "a"]
         assert not any(agent.retired for agent in agents.values())
+
+    run(scene())
+
+
+def test_the_settings_of_one_node_say_nothing_about_the_agents_of_another() -> None:
+    async def scene() -> None:
+        store, clock = MemoryStore(), ManualClock()
+        desk = await a_dispatcher(store, clock, "desk-life", DESK)
+        await enlist(desk, [replace(plan("Ada"), node=DESK)], lambda agent: True, node=DESK)
+        box = await a_dispatcher(store.beside(), clock, "box-life", BOX)
+        mine = [replace(plan("Ben"), node=BOX), replace(plan("Ada"), node=BOX)]
+        await enlist(box, mine, lambda agent: True, node=BOX)
+        agents = {agent.id: agent for agent in box.team.agents.values()}
+        assert {name: agent.node for name, agent in agents.items()} == {"Ada": DESK, "Ben": BOX}
+        [warned] = await logged(store, WarningLogged)
+        assert isinstance(warned.fact, WarningLogged)
+        assert "belongs to node 'desk'" in warned.fact.text
+        assert list(state_files(box.team, mine)) == [agents["Ben"].seat]
+        await enlist(box, (), lambda agent: True, node=BOX)
+        assert [agent.id for agent in box.team.agents.values() if not agent.retired] == ["Ada"]
+
+    run(scene())
+
+
+def test_agents_belong_here_again_when_their_log_is_back_from_several_machines() -> None:
+    async def scene() -> None:
+        store, clock = MemoryStore(), ManualClock()
+        desk = await a_dispatcher(store, clock, "desk-life", DESK)
+        await enlist(desk, [replace(plan("Ada"), node=DESK)], lambda agent: True, node=DESK)
+        dispatcher = await a_dispatcher(store, clock, "home-life")
+        in_force = SettingsInForce(Settings(agents={"Ada": AgentSettings(command=("true",))}))
+        roster = Roster(dispatcher, lambda agent: None, in_force, Path("home"))
+        await roster.enlist(at_boot=True)
+        [ada] = dispatcher.team.agents.values()
+        assert ada.node == HERE
 
     run(scene())

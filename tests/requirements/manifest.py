@@ -770,6 +770,17 @@ LOG = (
                 "test_a_new_term_begins_when_the_sessions_before_it_are_dead",
                 "test_a_start_sweeps_what_other_lives_in_its_home_have_left",
             ],
+            "stress/test_nodes.py": [
+                "test_no_agent_runs_twice_and_all_run_again_after_every_fault",
+            ],
+            "engine/test_several_nodes.py": [
+                "test_the_second_node_sends_a_deadline_later_and_only_if_the_first_is_gone",
+                "test_a_node_expects_the_agents_that_it_heard_and_those_of_a_node_that_is_gone",
+                "test_a_new_node_reacts_from_its_own_start_on_and_has_a_cursor_of_its_own",
+            ],
+            "machines/nodes/test_line.py": [
+                "test_the_oldest_node_that_is_here_is_the_first_in_line",
+            ],
             "sessions/test_fenced.py": [
                 "test_a_session_that_was_killed_with_its_lease_is_lost_and_has_not_failed",
                 "test_an_order_that_waited_longer_than_the_lease_starts_nothing",
@@ -3938,16 +3949,6 @@ APPROVALS = (
 )
 
 DOCUMENTED = (
-    Promise(
-        "One machine runs a team in a database at a time; another is refused with its name.",
-        {
-            "store/test_serving.py": [
-                "test_a_team_that_another_home_runs_is_refused_with_its_machine",
-                "test_a_server_whose_connection_was_cut_takes_the_team_again",
-                "test_a_server_that_finds_its_team_run_by_another_ends",
-            ],
-        },
-    ),
     Promise(
         "Turns, tasks, work and tool calls are spans of OpenTelemetry, with their cost.",
         {

@@ -47,7 +47,7 @@ class Proxy:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         answers, questions = await asyncio.open_unix_connection(self._server)
         self._writers += [writer, questions]
-        with suppress(ConnectionError):
+        with suppress(ConnectionError, asyncio.CancelledError):  # the loop may end first
             await asyncio.gather(
                 self._pass(reader, questions, is_answer=False),
                 self._pass(answers, writer, is_answer=True),

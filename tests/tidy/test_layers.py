@@ -163,6 +163,7 @@ ROOMS: dict[str, Room] = {
             *CORE,
             "muster.delegation.following.owner",
             "muster.engine",
+            "muster.home.database",
             "muster.nodes.membership",
             "muster.reloading.live",
             "muster.settings",

@@ -266,7 +266,9 @@ class Conversations:
             await self.close_abandoned(session_log)
 
     async def close_abandoned(self, session_log: SessionLog) -> None:
-        """Close every conversation whose keeper has ended."""
+        """Close every conversation whose keeper has ended. Other machines know theirs."""
+        if not session_log.is_here:
+            return
         for conversation in in_order(session_log.team.delegation):
             keeper = conversation.keeper
             if keeper and conversation.state != QUEUE and not self._is_alive(keeper):

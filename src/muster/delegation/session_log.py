@@ -21,6 +21,7 @@ from muster.errors import FolderBehind
 from muster.machines import events as e
 from muster.machines.commands import Command
 from muster.machines.events import Event
+from muster.machines.ids import HERE
 from muster.machines.state import Team
 from muster.store.base import EventStore, LogFilter
 from muster.store.codec import decode
@@ -53,6 +54,12 @@ class SessionLog:
         found = () if seq is None else await self._store.read(after=seq - 1, limit=1)
         event = decode(found[0].data) if found else None
         return event if event and isinstance(event.fact, e.ConversationStart) else None
+
+    @property
+    def is_here(self) -> bool:
+        """Whether this machine has the folder of the session, and its keepers."""
+        node, own = self.team.delegation.node, self._dispatcher.node
+        return node == own or HERE in (node, own)
 
     @property
     def root(self) -> str:
@@ -112,6 +119,8 @@ class FolderUpdater:
         self, session_log: SessionLog, folder: WorkspaceFolder | None = None
     ) -> None:
         """Update the folder from the log. `trouble` keeps a disk error; the next call retries."""
+        if not session_log.is_here:
+            return
         await self._name_session(session_log)
         root = session_log.root
         if not root:

@@ -21,8 +21,16 @@ from muster.engine.dispatcher import Commit, Dispatcher
 from muster.engine.ports import Clock
 from muster.errors import Refused, StoreFailed, Unavailable
 from muster.machines.commands import Command, ConnectAgent, DisconnectAgent
-from muster.machines.events import StateTransition
+from muster.machines.events import (
+    AgentConfirmed,
+    MusterStarted,
+    MusterStopped,
+    NodeLost,
+    NodeReturned,
+    StateTransition,
+)
 from muster.machines.ids import MUSTER, SeatId
+from muster.machines.nodes.line import place_in_line
 from muster.machines.state import Agent, Status
 from muster.machines.vocabulary import Authority, Machine
 
@@ -35,6 +43,13 @@ TOGETHER_MAX: Final = 256
 """Disconnections sent at once, so that they share a commit without flooding the store."""
 
 log = logging.getLogger(__name__)
+
+
+_NODE_FACTS: Final = (MusterStarted, MusterStopped, NodeLost, NodeReturned)
+
+
+def _has_heartbeat(agent: Agent) -> bool:
+    return agent.status is Status.ALIVE and agent.authority is Authority.SELF
 
 
 class Presence:
@@ -71,7 +86,9 @@ class Presence:
         """Record a heartbeat of the agent in this seat."""
         if seat in self._until:
             self._until[seat] = self._clock.monotonic() + self._timeout()
-            self._confirm(seat)
+        agent = self._dispatcher.team.agents.get(seat)
+        if agent is not None and _has_heartbeat(agent):
+            self._confirm(agent)
 
     @contextmanager
     def calling(self, seat: SeatId) -> Generator[None]:
@@ -105,15 +122,30 @@ class Presence:
     # ── which agents need a heartbeat ─────────────────────────────────────────────────────────────
 
     def _on_commit(self, commit: Commit) -> None:
-        """Follow the agents whose identity changed; nothing else connects or disconnects one."""
+        """Follow the agents whose identity or node changed; nothing else connects one."""
         for event in commit.events:
             fact = event.fact
             if isinstance(fact, StateTransition) and fact.machine is Machine.IDENTITY:
                 assert fact.seat is not None  # every identity transition has a seat
                 self._follow(commit.team.agents[fact.seat])
+            elif isinstance(fact, AgentConfirmed):
+                self._follow(commit.team.agents[fact.seat])
+            elif isinstance(fact, _NODE_FACTS):  # its agents are expected by another node
+                for agent in commit.team.agents.values():
+                    self._follow(agent)
+
+    def _is_expected(self, agent: Agent) -> bool:
+        """Whether this node expects heartbeats of an agent: it heard the last one, or the node that
+        did is gone and this one is the first in line."""
+        if not _has_heartbeat(agent):
+            return False
+        team, life = self._dispatcher.team, self._dispatcher.life
+        if agent.confirmed_in == life:
+            return True
+        return not team.is_here(agent.confirmed_in) and place_in_line(team, life) == 0
 
     def _follow(self, agent: Agent) -> None:
-        if agent.status is not Status.ALIVE or agent.authority is not Authority.SELF:
+        if not self._is_expected(agent):
             self._until.pop(agent.seat, None)
         elif agent.seat not in self._until:
             self._expect(agent.seat, self._clock.monotonic() + self._timeout())
@@ -127,10 +159,10 @@ class Presence:
             self._in_heap.add(seat)
             heapq.heappush(self._heap, (until, seat))
 
-    def _confirm(self, seat: SeatId) -> None:
-        """Confirm an agent at its first heartbeat after a restart of muster."""
-        if self._dispatcher.team.agents[seat].confirmed_in != self._dispatcher.life:
-            self._unconfirmed.add(seat)
+    def _confirm(self, agent: Agent) -> None:
+        """Confirm an agent at its first heartbeat after a restart of muster, or on this node."""
+        if agent.confirmed_in != self._dispatcher.life:
+            self._unconfirmed.add(agent.seat)
             self._wake.set()
 
     def _confirmations(self) -> list[Command]:

@@ -14,6 +14,7 @@ from muster.engine.ports import Clock
 from muster.errors import Unavailable
 from muster.machines.backoff import pause_s
 from muster.machines.events import Event
+from muster.machines.ids import HERE
 from muster.machines.state import Team
 from muster.store.base import EventStore, LogFilter
 from muster.store.codec import decode
@@ -56,7 +57,10 @@ class Runner:
 
     async def run(self) -> None:
         """Resume from the saved cursor and react until the feed closes."""
-        self._handled = self._saved = await self._store.load_cursor(self._reactor.name)
+        self._handled = self._saved = await self._store.load_cursor(self._cursor)
+        node = self._dispatcher.team.nodes.get(self._dispatcher.node)
+        if not self._handled and self._dispatcher.node != HERE and node is not None:
+            self._handled = node.since - 1  # what came before was handled by the nodes before
         concerning = LogFilter(types=self._reactor.types)
         async for page in self._feed.follow(after=self._handled, where=concerning):
             for stored in page:
@@ -66,13 +70,19 @@ class Runner:
         self._handled = self._feed.last_seq  # no event in between was of its types
         await self.save()
 
+    @property
+    def _cursor(self) -> str:
+        """The name of the cursor: each node of a team reacts to all events in its own place."""
+        name, node = self._reactor.name, self._dispatcher.node
+        return name if node == HERE else f"{name}@{node}"
+
     async def save(self) -> None:
         """Save the cursor. If that fails, the reactor only sees more events twice."""
         handled = self._handled
         if handled == self._saved:
             return
         try:
-            await self._store.save_cursor(self._reactor.name, handled)
+            await self._store.save_cursor(self._cursor, handled)
         except Unavailable as error:
             extra = {"action": "cursor_failed", "reactor": self._reactor.name, "seq": handled}
             log.warning("%s", error, extra=extra)

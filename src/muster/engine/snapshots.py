@@ -11,6 +11,7 @@ from typing import Final
 from muster.engine.dispatcher import Commit, Dispatcher
 from muster.errors import Unavailable
 from muster.machines.kernel import snapshots
+from muster.machines.nodes.line import place_in_line
 from muster.store.base import EventStore, Snapshot
 
 SNAPSHOT_EVENTS: Final = 20_000
@@ -68,7 +69,8 @@ class Snapshots:
             log.warning("%s", error, extra={"action": "snapshot_failed", "seq": team.seq})
 
     def _on_commit(self, commit: Commit) -> None:
-        self._check_due(commit.team.seq)
+        if place_in_line(commit.team, self._dispatcher.life) == 0:  # one node is enough
+            self._check_due(commit.team.seq)
 
     def _check_due(self, seq: int) -> None:
         if seq - self._tried_seq >= self._every:

@@ -8,6 +8,9 @@ Deadlines are on the team's clock, which the monotonic clock carries on: a wall 
 makes none early or late. The scheduler looks for such jumps every `CLOCK_LOOK_SECONDS`, and the
 dispatcher before every command; an event then moves the deadlines with the clock. `decide` checks
 the deadline too, so a command that is sent too early changes nothing and is scheduled again.
+
+On several nodes each has a scheduler. The nodes after the first send somewhat later, and find
+nothing left to do unless the first one is gone.
 """
 
 import asyncio
@@ -26,12 +29,16 @@ from muster.machines.backoff import pause_s
 from muster.machines.ids import MUSTER
 from muster.machines.kernel import deadlines
 from muster.machines.kernel.deadlines import Deadline, Key
+from muster.machines.nodes.line import place_in_line
 
 TOGETHER_MAX: Final = 256
 """Deadlines sent at once, so that they share a commit without flooding the store."""
 
 FIRST_PAUSE_SECONDS: Final = 0.1
 """First backoff of a deadline whose command changed nothing; doubled each time."""
+
+NEXT_NODE_SECONDS: Final = 2.0
+"""How much later than the node before it a node of the team sends: that one's commit is here."""
 
 STALE_ENTRIES_MAX: Final = 1024
 """Stale heap entries tolerated beyond the number of deadlines, before the heap is rebuilt."""
@@ -74,6 +81,12 @@ class Timers:
             else:
                 await self._rest()
 
+    @property
+    def _delay(self) -> timedelta:
+        """How late this node sends: the nodes before it in line send first."""
+        here = self._dispatcher
+        return timedelta(seconds=NEXT_NODE_SECONDS * place_in_line(here.team, here.life))
+
     def _on_commit(self, commit: Commit) -> None:
         """Reschedule every deadline that moved. Only a nearer one wakes the waiting task."""
         team = commit.team
@@ -108,7 +121,7 @@ class Timers:
 
     def _take_due(self) -> Sequence[Deadline]:
         """Pop the deadlines that are due now, up to `TOGETHER_MAX`."""
-        now = self._clock.now()
+        now = self._clock.now() - self._delay
         due: list[Deadline] = []
         while self._heap and self._heap[0][0] <= now and len(due) < TOGETHER_MAX:
             when, _, key = heapq.heappop(self._heap)
@@ -163,7 +176,7 @@ class Timers:
         self._asleep_until = self._heap[0][0] if self._heap else None
         wait = CLOCK_LOOK_SECONDS
         if self._asleep_until is not None:
-            left = (self._asleep_until - self._clock.now()).total_seconds()
+            left = (self._asleep_until + self._delay - self._clock.now()).total_seconds()
             wait = min(max(left, 0.0), wait)
         timer = self._clock.call_later(wait, self._wake.set)
         try:

@@ -52,6 +52,8 @@ class TeamDatabase(msgspec.Struct, frozen=True, kw_only=True):
 
     url: str
     team: str
+    node: str = ""
+    """The name of this machine in the team, where `muster up` was given one."""
 
     def __repr__(self) -> str:
         return f"TeamDatabase({public_url(self.url)!r}, {self.team!r})"
@@ -110,7 +112,7 @@ def database_of(home: Path, environ: Mapping[str, str]) -> TeamDatabase | None:
     given = environ.get(VARIABLE)
     if kept is None or not given:
         return kept
-    return TeamDatabase(url=given, team=kept.team)
+    return TeamDatabase(url=given, team=kept.team, node=kept.node)
 
 
 def take_variables(home: Path, environ: MutableMapping[str, str]) -> None:

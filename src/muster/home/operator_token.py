@@ -19,6 +19,11 @@ NOTE: Final = "operator.token"
 """Marks the tokens in the log that were issued for the file."""
 
 
+def note_of(node: str, alone: str) -> str:
+    """The note of the tokens for the file of one machine; `alone` is the name of an only one."""
+    return NOTE if node == alone else f"{NOTE} on {node}"
+
+
 def find(home: Path) -> str | None:
     """The token in the file, or None if there is none or others can read the file.
 

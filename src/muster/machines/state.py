@@ -949,6 +949,7 @@ class Delegation(Record, frozen=True, kw_only=True):
     last_path: str = ""
     """The path of the session that was opened last; kept when it is closed."""
 
+    node: NodeId = HERE  # the machine that has its folder
     agents: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
     allowance: Allowance = NO_LIMIT

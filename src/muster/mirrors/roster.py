@@ -29,7 +29,7 @@ from muster.machines.commands import (
     SetDesired,
 )
 from muster.machines.identity.listing import Listed, Match, exchanges, match_tables, present
-from muster.machines.ids import GRID_SEATS, MUSTER, SeatId, name_key
+from muster.machines.ids import GRID_SEATS, MUSTER, NodeId, SeatId, name_key
 from muster.machines.names import seat_called
 from muster.machines.policies import RunPolicy
 from muster.machines.state import Agent, Team
@@ -53,6 +53,9 @@ class Plan(Listed, frozen=True, kw_only=True):
     description: str = ""
     budget: Budget = Budget()
     policy: RunPolicy = RunPolicy()
+    node: NodeId | None = None
+    """The node whose settings these are; None where the team has one machine."""
+
     soul: str = ""
     """The soul that it is given if it has none."""
 
@@ -68,8 +71,13 @@ def state_files(team: Team, plans: Sequence[Plan]) -> dict[SeatId, Path]:
     return {
         seat: plan.state_file(team.agents[seat].folder_name)
         for seat, plan in seats_of(team, plans).items()
-        if team.agents[seat].authority is plan.authority
+        if team.agents[seat].authority is plan.authority and _is_here(team.agents[seat], plan.node)
     }
+
+
+def _is_here(agent: Agent, node: NodeId | None) -> bool:
+    """Whether an agent belongs to this node, or to none yet; the files of others are elsewhere."""
+    return node is None or agent.node in (None, node)
 
 
 async def enlist(
@@ -78,19 +86,21 @@ async def enlist(
     can_run: Callable[[Agent], bool] | None = None,
     *,
     at_boot: bool = False,
+    node: NodeId | None = None,
 ) -> None:
     """Have the team agree with the plans. What cannot be done now is said, and left as it is.
 
     `can_run` says whether there is a program for an agent. With it, the plans are all there are:
     an agent that they no longer name is dismissed. Agents that start with muster are started
-    `at_boot`, and when they are first seen.
+    `at_boot`, and when they are first seen. On one `node` of several, the plans say nothing about
+    the agents of the others.
     """
     rings = exchanges(dispatcher.team, plans)
     await _try_all(dispatcher, [ExchangeNames(seats=ring) for ring in rings])
     await _rename(dispatcher, plans)
     plans = await _followed(dispatcher, plans)
     if can_run is not None:
-        await _dismiss_others(dispatcher, plans, can_run)
+        await _dismiss_others(dispatcher, plans, can_run, node)
     new = [plan for plan in plans if _is_new(dispatcher.team, plan)]
     await _together(_arrival(dispatcher, each) for each in match_tables(dispatcher.team, plans))
     planned = seats_of(dispatcher.team, plans).items()
@@ -110,7 +120,7 @@ async def configure_summoned(
         return
     own = seats_of(dispatcher.team, plans)
     for agent in list(dispatcher.team.agents.values()):
-        if agent.seat not in own and _is_run_as_usual(agent):
+        if agent.seat not in own and _is_here(agent, usual.node) and _is_run_as_usual(agent):
             asked = _configuration(agent.seat, usual)
             await _try(dispatcher, replace(asked, formerly=None, is_listed=False))
 
@@ -170,7 +180,10 @@ def _file_decides(agent: Agent, plan: Plan) -> bool:
 
 
 async def _dismiss_others(
-    dispatcher: Dispatcher, plans: Sequence[Plan], can_run: Callable[[Agent], bool]
+    dispatcher: Dispatcher,
+    plans: Sequence[Plan],
+    can_run: Callable[[Agent], bool],
+    node: NodeId | None,
 ) -> None:
     """Dismiss the agents that the settings named and name no longer.
 
@@ -182,6 +195,8 @@ async def _dismiss_others(
     for seat in sorted(dispatcher.team.agents):
         agent = dispatcher.team.agents[seat]
         if agent.name is None or agent.retired or name_key(agent.name) in named:
+            continue
+        if node not in (None, agent.node):
             continue
         if agent.is_listed and (agent.enrolled or not can_run(agent)):
             leaving.append(DismissAgent(seat=seat))
@@ -248,6 +263,7 @@ def _configuration(seat: SeatId, plan: Plan) -> ConfigureAgent:
         unasked=plan.unasked,
         policy=plan.policy,
         formerly=plan.formerly,
+        node=plan.node,
     )
 
 

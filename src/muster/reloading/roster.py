@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -10,10 +11,11 @@ import msgspec
 
 from muster.engine.dispatcher import Commit, Dispatcher
 from muster.engine.ports import Runtimes
-from muster.errors import Unavailable
+from muster.errors import Refused, Unavailable
 from muster.limits import STORE_RETRY_SECONDS
+from muster.machines.commands import MoveAgent
 from muster.machines.events import AgentRenamed, AgentsSummoned, DocumentsImported, WakeRequested
-from muster.machines.ids import SeatId, name_key
+from muster.machines.ids import HERE, MUSTER, NodeId, SeatId, name_key
 from muster.machines.state import Agent
 from muster.machines.vocabulary import Authority, Budget
 from muster.mirrors.roster import Plan, configure_summoned, enlist, state_files
@@ -26,18 +28,20 @@ NEWCOMERS: Final = (AgentsSummoned, DocumentsImported, WakeRequested)
 """The facts after which agents without a table may be run by muster."""
 
 
-def plans_of(settings: Settings, home: Path) -> Sequence[Plan]:
-    """The agents of the settings, as the roster enrols them."""
-    return [_plan(settings, home, name, agent) for name, agent in named_agents(settings)]
+def plans_of(settings: Settings, home: Path, node: NodeId | None = None) -> Sequence[Plan]:
+    """The agents of the settings, as the roster enrols them; on one `node` of several."""
+    return [_plan(settings, home, name, agent, node) for name, agent in named_agents(settings)]
 
 
-def usual_plan(settings: Settings, home: Path) -> Plan | None:
+def usual_plan(settings: Settings, home: Path, node: NodeId | None = None) -> Plan | None:
     """How summoned agents without a table are run; None where there is no program for them."""
     usual = settings.agents.get(ANYBODY)
-    return None if usual is None else _plan(settings, home, ANYBODY, usual)
+    return None if usual is None else _plan(settings, home, ANYBODY, usual, node)
 
 
-def _plan(settings: Settings, home: Path, name: str, agent: AgentSettings) -> Plan:
+def _plan(
+    settings: Settings, home: Path, name: str, agent: AgentSettings, node: NodeId | None
+) -> Plan:
     return Plan(
         name=name,
         authority=Authority.FILE if agent.runtime == "file" else Authority.MUSTER,
@@ -54,6 +58,7 @@ def _plan(settings: Settings, home: Path, name: str, agent: AgentSettings) -> Pl
         ),
         policy=msgspec.structs.replace(agent.policy, runs_for=agent.runs_for),
         formerly=agent.formerly,
+        node=node,
         soul=agent.soul,
     )
 
@@ -67,8 +72,13 @@ class Roster:
         runtimes: Runtimes,
         in_force: SettingsInForce,
         home: Path | None,
+        node: NodeId | None = None,
     ) -> None:
-        """Without a home the settings name no agents: the log alone does."""
+        """Without a home the settings name no agents: the log alone does.
+
+        `node` is this machine, where the team may have several.
+        """
+        self._node = node
         self._dispatcher = dispatcher
         self._runtimes = runtimes
         self._in_force = in_force
@@ -87,7 +97,8 @@ class Roster:
             self._newcomers.clear()
             settings, home = self._in_force.written, self._home
             assert home is not None
-            plans, usual = plans_of(settings, home), usual_plan(settings, home)
+            plans = plans_of(settings, home, self._node)
+            usual = usual_plan(settings, home, self._node)
             try:
                 await configure_summoned(self._dispatcher, plans, usual)
             except Unavailable:  # the dispatcher has told it
@@ -98,22 +109,34 @@ class Roster:
         """The state files of the agents that the settings name."""
         if self._home is None:
             return {}
-        return state_files(self._dispatcher.team, plans_of(self._in_force.written, self._home))
+        plans = plans_of(self._in_force.written, self._home, self._node)
+        return state_files(self._dispatcher.team, plans)
 
     async def enlist(self, *, at_boot: bool = False) -> None:
         """Enrol, configure, rename and dismiss agents as the settings say; create channels."""
         if self._home is not None:
             settings = self._in_force.written
             self._in_force.settle(self._dispatcher.team)
-            plans = plans_of(settings, self._home)
-            await enlist(self._dispatcher, plans, self._can_run, at_boot=at_boot)
-            await configure_summoned(self._dispatcher, plans, usual_plan(settings, self._home))
+            plans = plans_of(settings, self._home, self._node)
+            if at_boot and self._node is None:
+                await self._bring_home()
+            await enlist(self._dispatcher, plans, self._can_run, at_boot=at_boot, node=self._node)
+            usual = usual_plan(settings, self._home, self._node)
+            await configure_summoned(self._dispatcher, plans, usual)
             self._in_force.settle(self._dispatcher.team)
             await create_channels(self._dispatcher, settings.channels)
 
     def _note_newcomers(self, commit: Commit) -> None:
         if any(isinstance(event.fact, NEWCOMERS) for event in commit.events):
             self._newcomers.set()
+
+    async def _bring_home(self) -> None:
+        """Let all agents belong here: the log is back from a team on several machines."""
+        for agent in list(self._dispatcher.team.agents.values()):
+            if agent.node not in (None, HERE) and agent.authority is Authority.MUSTER:
+                move = MoveAgent(seat=agent.seat, node=HERE, anyway=True)
+                with suppress(Refused):  # this machine lacks a label that it needs
+                    await self._dispatcher.send(move, actor=MUSTER)
 
     def _settle_names(self, commit: Commit) -> None:
         """A renamed agent is run by its table at once, under its new name."""

@@ -24,7 +24,7 @@ from muster.settings.policies import POLICIES
 
 WORKTREE: Final[WorkspaceKind] = "worktree"
 
-RESTART_TABLES: Final = ("server", "store")
+RESTART_TABLES: Final = ("server", "store", "node")
 RESTART_KEYS: Final = ("team.human", "team.inboxes")
 """With the tables above: what is bound, opened or put on record once, when muster starts."""
 

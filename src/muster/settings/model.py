@@ -43,7 +43,7 @@ from muster.settings.rules import (
     shown,
     suggestion,
 )
-from muster.settings.server import OidcSettings, ServerSettings, is_safe_url
+from muster.settings.server import NodeSettings, OidcSettings, ServerSettings, is_safe_url
 from muster.settings.state_files import check_state_files
 from muster.settings.turn_rules import TURN_RULES
 
@@ -233,6 +233,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     presence: PresenceSettings = PresenceSettings()
     turns: TurnConfig = TurnConfig()
     store: StoreSettings = StoreSettings()
+    node: NodeSettings = NodeSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
     delegation: DelegationSettings = DelegationSettings()
     summon: SummonSettings = SummonSettings()

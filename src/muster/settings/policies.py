@@ -85,6 +85,16 @@ class PolicySettings(msgspec.Struct, frozen=True, kw_only=True):
     on_silence: Annotated[
         OnSilence, Rule("Reaction to a longer silence: log it, interrupt the work, or restart.")
     ] = OnSilence.TELL
+    moves: Annotated[
+        bool,
+        Rule(
+            "Whether the agent starts on another machine of the team while its own is away. Its"
+            " table must be in the settings of each machine that may run it."
+        ),
+    ] = False
+    needs: Annotated[
+        tuple[str, ...], Rule("Labels that a machine must have to run the agent (`node.labels`).")
+    ] = ()
 
     @property
     def policy(self) -> RunPolicy:
@@ -104,6 +114,8 @@ class PolicySettings(msgspec.Struct, frozen=True, kw_only=True):
             missed=self.missed,
             silent_seconds=self.silent_seconds,
             on_silence=self.on_silence,
+            moves=self.moves,
+            needs=self.needs,
         )
 
 

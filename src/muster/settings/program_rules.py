@@ -81,7 +81,7 @@ _USELESS: Final[Mapping[str, tuple[Sequence[str], str]]] = {
         "Remove it: the protocol says how such an agent is given prompts.",
     ),
     "python": (
-        (*_OF_A_COMMAND, "loop", *_OF_A_PROCESS, *PROGRAM_TABLES),
+        (*_OF_A_COMMAND, "loop", "moves", *_OF_A_PROCESS, *PROGRAM_TABLES),
         "Remove it: such an agent is no process of its own.",
     ),
     "file": (

@@ -99,3 +99,31 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
         is_local = self.host == "localhost" or self.host.startswith("127.") or self.host == "::1"
         is_encrypted = bool(self.tls_cert) or self.public_url.startswith("https://")
         return not is_local and not is_encrypted
+
+
+class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The `[node]` table: this machine as a node of a team that several machines run."""
+
+    name: Annotated[
+        str,
+        Rule(
+            "Name of this machine in the team; empty means the one that `muster up --node` was"
+            " given, or that of the host. Two machines must not have the same.",
+            is_name=True,
+        ),
+    ] = ""
+    labels: Annotated[
+        tuple[str, ...], Rule("Labels of this machine, for agents that need them (`needs`).")
+    ] = ()
+    room: Annotated[
+        int, Rule("Largest number of sessions on this machine; 0 means no limit.", 0, 10_000)
+    ] = 0
+    lease_seconds: Annotated[
+        float,
+        Rule(
+            "Time after which the other machines start the agents that may move, if this one is"
+            " not heard of. Its own sessions of them are ended somewhat earlier.",
+            3,
+            3600,
+        ),
+    ] = 60.0

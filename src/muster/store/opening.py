@@ -53,7 +53,7 @@ async def open_store(home: Path) -> EventStore:
 
     lock = lock_home(home)
     try:
-        return await PostgresStore.serve(database, kept.team, lock)
+        return await PostgresStore.open(database, kept.team, creates=False, lock=lock)
     except BaseException:
         lock.release()
         raise

@@ -82,14 +82,23 @@ def test_verbs_without_a_server_read_the_database(tmp_path: Path, team: str) -> 
 def test_the_option_names_the_database_once(tmp_path: Path, team: str) -> None:
     home = tmp_path / team
     line = ("up", "--home", str(home), "--port", "0", "--no-browser", "--detach")
-    begun = muster(*line, "--database", a_database().url)
+    begun = muster(*line, "--database", a_database().url, "--node", "desk")
     assert begun.returncode == 0, begun.stderr
     try:
         kept = find(home)
         assert kept is not None
-        assert (kept.url, kept.team) == (a_database().url, team)
+        assert (kept.url, kept.team, kept.node) == (a_database().url, team, "desk")
+        assert "started on desk" in muster("log", "--home", str(home)).stdout
     finally:
         assert muster("down", "--home", str(home)).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["desk", "my desk"])
+def test_a_name_of_a_machine_needs_a_database_and_no_spaces(tmp_path: Path, name: str) -> None:
+    refused = muster("up", "--home", str(tmp_path / "home"), "--node", name)
+    assert refused.returncode == 2
+    assert "--node" in refused.stderr
+    assert not (tmp_path / "home").exists()
 
 
 def test_a_home_with_a_log_of_its_own_is_not_led_elsewhere(tmp_path: Path, team: str) -> None:

@@ -24,7 +24,7 @@ from muster.http.signing_in.codes import sign_in_link
 from muster.http.signing_in.digests import digest
 from muster.http.signing_in.trusted_header import TrustedHeader
 from muster.machines.commands import RevokeToken
-from muster.machines.ids import MUSTER
+from muster.machines.ids import HERE, MUSTER
 from muster.machines.vocabulary import Role
 from muster.settings.model import SETTINGS_FILE, Settings
 from muster.settings.rules import WrongError
@@ -127,11 +127,10 @@ async def _operator_secret(home: Path, muster: Muster) -> str:
     token = token_of(muster.team, found)
     if found is not None and token is not None and token.role is Role.OPERATOR:
         return found
-    command, secret = new_token(muster.ids, Role.OPERATOR, note=operator_token.NOTE)
+    note = operator_token.note_of(muster.dispatcher.node, HERE)
+    command, secret = new_token(muster.ids, Role.OPERATOR, note=note)
     operator_token.keep(home, secret)
-    outdated = [
-        token.id for token in muster.team.tokens.values() if token.note == operator_token.NOTE
-    ]
+    outdated = [token.id for token in muster.team.tokens.values() if token.note == note]
     await muster.dispatcher.send(command, actor=MUSTER)
     for token_id in outdated:
         await muster.dispatcher.send(RevokeToken(token_id=token_id), actor=MUSTER)

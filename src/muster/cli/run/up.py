@@ -44,14 +44,14 @@ from muster.engine.stopping import OrderlyStop
 from muster.engine.tasks import TaskOwner, background
 from muster.errors import HomeInUse
 from muster.home import address
-from muster.home.database import has_log, take_variables
+from muster.home.database import database_of, has_log, take_variables
 from muster.home.folder import make_home
 from muster.http.server import TlsFiles, listen, url_of
 from muster.machines.events import SettingsApplied, SettingsRejected
 from muster.reloading.editing import create_settings
 from muster.reloading.live import Load
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings
-from muster.settings.rules import is_database_url
+from muster.settings.rules import is_database_url, is_name
 from muster.team import Muster
 
 LOCALHOST: Final = "127.0.0.1"
@@ -70,6 +70,7 @@ EXPOSED: Final = (
     "--port", type=click.IntRange(0, 65535), help="Port; 0 picks a free one [server.port]."
 )
 @click.option("--database", metavar="URL", help="PostgreSQL database for the log [store.database].")
+@click.option("--node", metavar="NAME", help="Name of this machine in the team [node.name].")
 @click.option("--tls-cert", metavar="FILE", help="Certificate of TLS, PEM [server.tls_cert].")
 @click.option("--tls-key", metavar="FILE", help="Key of the certificate, PEM [server.tls_key].")
 @click.option("--no-browser", is_flag=True, help="Do not open the dashboard [server.open_browser].")
@@ -84,6 +85,7 @@ def up(
     host: str | None,
     port: int | None,
     database: str | None,
+    node: str | None,
     tls_cert: str | None,
     tls_key: str | None,
     no_browser: bool,
@@ -108,13 +110,14 @@ def up(
         raise HomeInUse(pid=pid, home=home)
     require_trust(home, settings, is_given=trust)
     _check_database(ctx, database, demo=demo)
+    _check_node(ctx, home, database or settings.store.database, node)
     tls = _tls_files(settings)
     trusted_header(home, settings)
     options = _options(chosen, demo=demo)
     is_new = not demo and not has_log(home)
     if detach:
         if not demo:
-            remember_database(home, settings.store, database)
+            remember_database(home, settings.store, database, node)
         return start_detached(home, options)
     notifier = Notifier.take(os.environ)
     _allow_many_files()
@@ -124,7 +127,7 @@ def up(
             make_home(home)
             stage.claim(home)
         else:
-            remember_database(home, settings.store, database)
+            remember_database(home, settings.store, database, node)
             take_variables(home, os.environ)
             settings = _load(home, chosen)  # as each reload will find them
         load = None if demo else partial(_load, home, chosen)
@@ -143,6 +146,16 @@ def _check_database(ctx: click.Context, url: str | None, *, demo: bool) -> None:
         raise click.UsageError("The demo keeps its log in its own home.", ctx)
     if not is_database_url(url):
         raise click.UsageError("--database is postgresql://USER@HOST/DATABASE.", ctx)
+
+
+def _check_node(ctx: click.Context, home: Path, url: str, name: str | None) -> None:
+    if name is None:
+        return
+    if not is_name(name):
+        raise click.UsageError("--node is a name of up to 200 characters without spaces.", ctx)
+    if not url and database_of(home, os.environ) is None:
+        what = "--node names a machine of a team that keeps its log in a database."
+        raise click.UsageError(f"{what} Add --database URL.", ctx)
 
 
 @contextmanager

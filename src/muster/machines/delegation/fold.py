@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from muster.limits import CHOICES_KEPT_MAX, FAILED_REQUESTS_MAX, NEED_CHARS_MAX
 from muster.machines import events as e
 from muster.machines.events import Event
-from muster.machines.ids import ConversationId, SessionId, request_key
+from muster.machines.ids import HERE, ConversationId, SessionId, request_key
 from muster.machines.maps import drop, put
 from muster.machines.state import (
     Conversation,
@@ -20,11 +20,13 @@ from muster.machines.vocabulary import NOTHING_USED, Remark, Usage
 
 
 def delegation_started(team: Team, event: Event, fact: e.DelegationStarted) -> Team:
+    lives = {node.life: node.name for node in team.nodes.values()}
     delegation = replace(
         team.delegation,
         mode=fact.mode,
         path=fact.path,
         last_path=fact.path,
+        node=lives.get(event.session_id, HERE),
         agents=fact.agents,
         folders=fact.folders,
         allowance=fact.allowance,

@@ -21,7 +21,7 @@ from muster.engine.reactors import Runner
 from muster.limits import FILE_POLL_SECONDS
 from muster.machines import events as e
 from muster.machines.events import Event
-from muster.machines.ids import SeatId, name_key
+from muster.machines.ids import HERE, SeatId, name_key
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import Authority
 from muster.mirrors.inbox_file.agent import AgentInbox
@@ -78,12 +78,17 @@ class InboxFiles:
         """Write, and read what is answered, for ever."""
         self._dispatcher.watch(self._note)
         try:
-            while not any(map(uses_inbox_file, self._dispatcher.team.agents.values())):
+            while not any(map(self._has_file, self._dispatcher.team.agents.values())):
                 self._came.clear()
                 await self._came.wait()
             await self._follow()
         finally:
             self._dispatcher.unwatch(self._note)
+
+    def _has_file(self, agent: Agent) -> bool:
+        """Whether an agent is spoken to by a file of this machine: others have their own folder."""
+        own = self._dispatcher.node
+        return uses_inbox_file(agent) and (own == HERE or agent.node in (None, own))
 
     async def close(self) -> None:
         """Remember how far the log is written. `run` must have ended."""
@@ -95,7 +100,7 @@ class InboxFiles:
         if not isinstance(fact, e.UserMessage) or fact.channel is not None or fact.seat is None:
             return
         agent = team.agents.get(fact.seat)
-        if agent is not None and uses_inbox_file(agent) and agent.name is not None:
+        if agent is not None and self._has_file(agent) and agent.name is not None:
             # Each inbox writes in a task of its own: one that is locked holds up no other.
             self._desk(agent, _name_of_file(agent)).file.wake.set()
 
@@ -125,7 +130,7 @@ class InboxFiles:
             self._came.clear()
             for agent in self._dispatcher.team.agents.values():
                 unfinished = agent.read < agent.last_message or agent.seat in self._desks
-                if unfinished and uses_inbox_file(agent) and agent.name is not None:
+                if unfinished and self._has_file(agent) and agent.name is not None:
                     self._desk(agent, _name_of_file(agent)).file.wake.set()
             await self._came.wait()
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from muster.errors import DatabaseFailed, LogRewound, MusterError, TeamServed
+from muster.errors import DatabaseFailed, LogRewound, MusterError
 from muster.home.file_lock import FileLock
 from muster.store.base import (
     BYTES_END,
@@ -32,7 +32,6 @@ from muster.store.postgres.leases import PostgresLeases
 from muster.store.postgres.news import POLL_SECONDS, News
 from muster.store.postgres.opening import OpenLog, open_log
 from muster.store.postgres.reading import PostgresReader
-from muster.store.postgres.serving import TeamLock
 from muster.store.sharing import SharedStore
 
 TURN_SECONDS: Final = 0.1
@@ -53,20 +52,14 @@ class _Turn(NamedTuple):
     in_doubt: bool = False
 
 
-class Serving(NamedTuple):
-    """The locks of the one muster that runs a team: that of its home, and that of the team."""
-
-    home: FileLock
-    team: TeamLock
-
-
 class PostgresStore(SharedStore):
     """One team's log in a database, to which other processes write as well."""
 
-    def __init__(self, log: OpenLog, serving: Serving | None = None) -> None:
+    def __init__(self, log: OpenLog, lock: FileLock | None = None) -> None:
+        """`lock` is that of the home of this writer; it is released when the store is closed."""
         super().__init__(last_seq=log.head.seq)
         self._log = log
-        self._serving = serving
+        self._lock = lock
         self._end = log.head
         self._reader = PostgresReader(log)
         self._leases = PostgresLeases(log.database, log.team)
@@ -76,12 +69,11 @@ class PostgresStore(SharedStore):
         """A place up to which the log may have grown."""
 
         self._is_lost = asyncio.Event()
-        self._loss: LogRewound | TeamServed | None = None
+        self._loss: LogRewound | None = None
         self._news = News(log, self._take_hint)
         self._loop = asyncio.get_running_loop()
         self._writing = self._loop.create_task(self._write_all())
         self._hearing = self._loop.create_task(self._news.run())
-        self._keeping = self._loop.create_task(self._keep_team())
 
     @classmethod
     async def open(
@@ -90,22 +82,10 @@ class PostgresStore(SharedStore):
         team: str,
         *,
         creates: bool = True,
+        lock: FileLock | None = None,
     ) -> "PostgresStore":
         """Open the log of a team in a database; creates it as needed, if it may."""
-        return cls(await open_log(database, team, creates=creates))
-
-    @classmethod
-    async def serve(cls, database: Database, team: str, lock: FileLock) -> "PostgresStore":
-        """Open the log of a team that no other home runs. Raises `TeamServed` where one does.
-
-        `lock` is that of the home of this writer; it is released when the store is closed.
-        """
-        log = await open_log(database, team, creates=False)
-        try:
-            return cls(log, Serving(lock, await TeamLock.take(log, team)))
-        except BaseException:
-            await log.close()
-            raise
+        return cls(await open_log(database, team, creates=creates), lock)
 
     @property
     def is_shared(self) -> bool:
@@ -164,9 +144,7 @@ class PostgresStore(SharedStore):
         return self._leases
 
     async def lost(self) -> None:
-        """Raise `LogRewound` once the database turns out to be an older copy of itself, and
-        `TeamServed` once another home runs the team.
-        """
+        """Raise `LogRewound` once the database turns out to be an older copy of itself."""
         await self._is_lost.wait()
         assert self._loss is not None
         raise type(self._loss)(**self._loss.found) from self._loss
@@ -188,25 +166,14 @@ class PostgresStore(SharedStore):
                 self._work.clear()
                 await self._write_waiting()
         finally:
-            beside = {self._hearing, self._keeping}
-            for each in beside:
-                each.cancel()
-            await asyncio.wait(beside)
+            self._hearing.cancel()
+            await asyncio.wait({self._hearing})
             await self._leases.close()
             await self._log.close()
-            if self._serving is not None:
-                self._serving.team.release()
-                self._serving.home.release()
+            if self._lock is not None:
+                self._lock.release()
 
-    async def _keep_team(self) -> None:
-        if self._serving is None:
-            return
-        try:
-            await self._serving.team.keep()
-        except TeamServed as error:
-            self._lose(error)
-
-    def _lose(self, why: LogRewound | TeamServed) -> None:
+    def _lose(self, why: LogRewound) -> None:
         self._loss = why
         self._is_lost.set()
 

@@ -218,24 +218,6 @@ WHERE locktype = 'advisory' AND granted AND database = (
     SELECT oid FROM pg_database WHERE datname = current_database()
 ) AND classid = (hashtext($1)::bigint & 4294967295)::oid AND objid = $2::integer::oid
 
--- name: take_team
--- Serve the team alone until the connection ends; whether that succeeded. $1 is `muster server`, $2
--- the team.
-SELECT pg_try_advisory_lock(hashtext($1), $2)
-
--- name: server_of_team
--- The application name of the connection that serves the team. $1 is `muster server`, $2 the team.
-SELECT application_name FROM pg_stat_activity WHERE pid = (
-    SELECT pid FROM pg_locks
-    WHERE locktype = 'advisory' AND granted AND database = (
-        SELECT oid FROM pg_database WHERE datname = current_database()
-    ) AND classid = (hashtext($1)::bigint & 4294967295)::oid AND objid = $2::integer::oid
-)
-
--- name: is_there
--- Whether the connection lives. Without parameters.
-SELECT 1
-
 -- name: tell
 -- Wake the other writers. $1 is the channel, $2 where the log ends.
 SELECT pg_notify($1, $2)
