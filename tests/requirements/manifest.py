@@ -1667,6 +1667,7 @@ WHO_MAY = (
             ],
             "web/test_two_people.py": [
                 "test_a_member_with_a_scope_is_offered_what_works",
+                "test_people_see_who_else_has_the_page_open",
                 "test_a_member_stops_an_agent_under_their_own_name_and_a_viewer_sees_it",
             ],
             "http/routes/test_users.py": [

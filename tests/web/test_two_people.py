@@ -5,6 +5,7 @@ from collections.abc import Generator
 import pytest
 from playwright.sync_api import expect
 
+from muster.http import stream
 from tests.asking import asker
 from tests.inside import Inside, inside
 from tests.live import Server
@@ -27,6 +28,19 @@ def as_user(
         operator.asked("PUT", f"/api/users/{name}", 200, json=body)
         secret = operator.post("/api/tokens", {"role": role, "user": name}, 201)["secret"]
     return Server(team.server.process, team.server.url, secret)
+
+
+def test_people_see_who_else_has_the_page_open(
+    person: Watched, visitor: Watched, muster: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream, "LOOKING_SECONDS", 0.05)
+    nora = person.signed_in(as_user(muster, "Nora", "member"))
+    expect(nora.locator("people-looking")).to_be_hidden()
+    omar = visitor.signed_in(as_user(muster, "Omar", "viewer"))
+    expect(nora.locator("people-looking")).to_have_text("with Omar")
+    expect(omar.locator("people-looking")).to_have_text("with Nora")
+    omar.close()
+    expect(nora.locator("people-looking")).to_be_hidden()
 
 
 def test_a_member_with_a_scope_is_offered_what_works(person: Watched, muster: Inside) -> None:

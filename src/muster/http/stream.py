@@ -13,6 +13,11 @@ reconnects is told only what comes after that.
 
     event: partial
     data: {"channel":"design","agent":"Ada","epoch":7,"text":"I think"}
+
+Streams of browsers are told who has the page open, when that changes:
+
+    event: looking
+    data: {"people":["Ada","Grace"]}
 """
 
 import asyncio
@@ -59,6 +64,13 @@ _HEADERS: Final = (
     (b"x-accel-buffering", b"no"),  # a proxy that buffers would hold events back
     (b"x-content-type-options", b"nosniff"),
 )
+LOOKING: Final = "looking"
+LOOKING_SECONDS: Final = 2.0
+"""A page that is loaded again, or whose connection breaks, is back within this time."""
+
+_NO_CHANNEL: Final = ChannelId("")
+"""The place of the names in the queue of a stream, beside partial texts by channel."""
+
 _KEEP_ALIVE: Final = b": keep-alive\n\n"
 
 
@@ -75,6 +87,12 @@ class Streams:
         self.counts: Counter[str] = Counter()
         """How many streams each token has open."""
 
+        self._looking: Counter[str] = Counter()
+        self._told: tuple[str, ...] = ()
+        """The people whom all browsers were told of."""
+
+        self._telling: asyncio.TimerHandle | None = None
+
     def open(
         self,
         cursor: int | str | None,
@@ -82,13 +100,14 @@ class Streams:
         is_allowed: Callable[[], bool] = lambda: True,
         access: Callable[[], Access] = lambda: FULL_ACCESS,
         token: str = "",
+        person: str = "",
     ) -> "EventStream":
         """A stream from a cursor on: a place in the log, or text that is none.
 
         `access` tells for every page what the reader may read at that time. The stream ends when
         `is_allowed` says no: the reader signed out, or its token was revoked. Without a cursor it
         has only new events. A cursor that is not in the log is answered with `cursor_unknown`, and
-        new events follow: the reader has to load everything again.
+        new events follow: the reader has to load everything again. `person` has the page open.
         """
         last = self._feed.last_seq
         after = max(0, cursor) if isinstance(cursor, int) and cursor <= last else last
@@ -96,7 +115,9 @@ class Streams:
         if cursor is not None and cursor != after and cursor != -1:
             told = msgspec.json.encode({"cursor": cursor, "lastSeq": last})
             opening += b"event: cursor_unknown\ndata: %b\n\n" % told
-        return EventStream(self, opening, after, where, is_allowed, access, token)
+        if person:
+            opening += _looking_frame(self._told)
+        return EventStream(self, opening, after, where, is_allowed, access, token, person)
 
     def require_room(self, token: str, limit: int) -> None:
         """Raise `TooManyStreams` if the token, or all together, have so many open streams."""
@@ -123,10 +144,32 @@ class Streams:
                 frame = frame or _partial_frame(partial)
                 each.tell(partial.channel, frame)
 
+    def _count(self, person: str, by: int) -> None:
+        """Count a page that was opened or closed; others are told soon, if it changes anything."""
+        if not person:
+            return
+        self._looking[person] += by
+        if self._telling is None:
+            loop = asyncio.get_running_loop()
+            self._telling = loop.call_later(LOOKING_SECONDS, self._tell_looking)
+
+    def _tell_looking(self) -> None:
+        """Tell all browsers who has the page open."""
+        self._telling = None
+        self._looking = +self._looking  # without those at zero
+        people = tuple(sorted(self._looking))
+        if people == self._told:
+            return
+        self._told = people
+        for each in self._open:
+            if each.person:
+                each.tell(_NO_CHANNEL, _looking_frame(people))
+
     async def follow(self, after: int, where: LogFilter, opened: "EventStream", send: Send) -> None:
         """Send new events until the feed closes."""
         self._open.add(opened)
         self.counts[opened.token] += 1
+        self._count(opened.person, 1)
         try:
             async for page in self._feed.follow(after=after, where=where):
                 if not opened.is_allowed():
@@ -136,6 +179,7 @@ class Streams:
         finally:
             self._open.discard(opened)
             self.counts[opened.token] -= 1
+            self._count(opened.person, -1)
             if not self.counts[opened.token]:
                 del self.counts[opened.token]
 
@@ -183,6 +227,7 @@ class EventStream:
         "_writing",
         "access",
         "is_allowed",
+        "person",
         "token",
     )
 
@@ -195,9 +240,13 @@ class EventStream:
         is_allowed: Callable[[], bool],
         access: Callable[[], Access],
         token: str,
+        person: str,
     ) -> None:
         self._streams = streams
         self.token = token
+        self.person = person
+        """The person whose browser reads it; empty for a program."""
+
         self._writing = asyncio.Lock()
         """Held for all writes of one chunk: nothing may come between the pieces of an event."""
 
@@ -302,6 +351,11 @@ def _pieces(chunk: bytes) -> Iterator[bytes]:
         return
     for begin in range(0, len(chunk), PIECE_BYTES):
         yield chunk[begin : begin + PIECE_BYTES]
+
+
+def _looking_frame(people: Sequence[str]) -> bytes:
+    told = msgspec.json.encode({"people": people})
+    return b"event: %b\ndata: %b\n\n" % (LOOKING.encode(), told)
 
 
 def _partial_frame(partial: Partial) -> bytes:

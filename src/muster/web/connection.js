@@ -16,10 +16,11 @@ export class Connection {
   #flush = null;
   #types = [];
   last = null; // the newest seq received
+  looking = []; // the people who have the page open
   partials = new Map(); // by channel: the text that the turn holder has written so far
   status = { state: "connecting", since: Date.now() };
 
-  /** `tell` is called with {events}, {status}, {partial} or {reset}. */
+  /** `tell` is called with {events}, {status}, {partial}, {looking} or {reset}. */
   constructor(tell) {
     this.#tell = tell;
   }
@@ -54,6 +55,7 @@ export class Connection {
     source.onopen = () => this.#opened();
     source.onerror = () => this.#lost(source);
     source.addEventListener("cursor_unknown", (message) => this.#forget(JSON.parse(message.data)));
+    source.addEventListener("looking", (message) => this.#see(JSON.parse(message.data)));
     source.addEventListener("partial", (message) => this.#written(JSON.parse(message.data)));
     for (const type of this.#types) source.addEventListener(type, (message) => this.#heard(message));
   }
@@ -69,6 +71,11 @@ export class Connection {
       this.#flush = null;
       this.#tell({ events: this.#gathered.splice(0) });
     }, 0);
+  }
+
+  #see({ people }) {
+    this.looking = people;
+    this.#tell({ looking: people });
   }
 
   /** Partial text is not in the log, and the end of one may have been missed while disconnected. */

@@ -4,7 +4,7 @@
 // state by itself, so it cannot disagree with the server. Views watch a topic and are called after a change,
 // at most about every 80 ms.
 //
-//   topics:  team  agents  agent:9  channels  channel:design  partial:design  events  pending  status
+//   topics:  team  agents  agent:9  channels  channel:design  partial:design  events  pending  status  looking
 
 import { plain } from "./ansi.js";
 import { get, idOf } from "./api.js";
@@ -62,6 +62,7 @@ class Store {
   channels = new Map(); // by name
   notes = new Map(); // by seat: {doing, calls}, from events
   events = []; // the newest EVENTS_KEPT, oldest first
+  looking = []; // the people who have the page open, by name
   partials = new Map(); // by channel: the text that the turn holder has written so far
   pending = new Map(); // actions not confirmed yet: key to {label, since}
   failed = new Map(); // actions refused or not confirmed in time: key to the error
@@ -187,6 +188,7 @@ class Store {
     if (told.reset !== undefined) this.#startAnew(told.reset);
     if (told.events) this.#heard(told.events);
     if (told.partial) this.#written(told.partial);
+    if (told.looking) this.#see(told.looking);
   }
 
   #connected({ state, since }) {
@@ -222,6 +224,11 @@ class Store {
     for (const hear of this.#listeners) hear(events);
     this.touch("events");
     this.#askFor({});
+  }
+
+  #see(people) {
+    this.looking = people;
+    this.touch("looking");
   }
 
   #written(partial) {

@@ -19,6 +19,7 @@ function join(tab, { after, types }) {
   tab.postMessage({ status: connection.status });
   if (missed === null) tab.postMessage({ reset: connection.last });
   else if (missed.length) tab.postMessage({ events: missed });
+  tab.postMessage({ looking: connection.looking });
   for (const partial of connection.partials.values()) tab.postMessage({ partial });
 }
 

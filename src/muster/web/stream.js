@@ -7,8 +7,8 @@ import { workerURL } from "./trusted.js";
 const build = document.querySelector("meta[name=build]").content;
 const types = document.querySelector("meta[name=events]").content.split(" ");
 
-/** Follow the log after a seq. `hear` is called with {events}, {status}, {partial} or {reset}; after a reset the caller
- *  must reload everything. */
+/** Follow the log after a seq. `hear` is called with {events}, {status}, {partial}, {looking} or {reset}; after a reset
+ *  the caller must reload everything. */
 export function follow(after, hear) {
   const way = new URLSearchParams(location.search).get("stream");
   if (window.SharedWorker && way === null) byWorker(after, hear);
@@ -49,6 +49,7 @@ function byLeader(after, hear) {
 
 function caughtUp(connection, after) {
   const missed = connection.since(after);
-  if (missed === null) return { reset: connection.last };
-  return missed.length ? { events: missed } : { status: connection.status };
+  const { looking } = connection;
+  if (missed === null) return { reset: connection.last, looking };
+  return missed.length ? { events: missed, looking } : { status: connection.status, looking };
 }

@@ -35,8 +35,22 @@ async def stream_events(call: ApiCall, query: EventQuery) -> EventStream:
     most = limits.OPERATOR_STREAMS_MAX if is_operator else limits.STREAMS_MAX
     call.streams.require_room(call.caller.token, most)
     return call.streams.open(
-        cursor, where, call.is_authorized, lambda: call.access, call.caller.token
+        cursor,
+        where,
+        call.is_authorized,
+        lambda: call.access,
+        call.caller.token,
+        _person_at_browser(call),
     )
+
+
+def _person_at_browser(call: ApiCall) -> str:
+    """The name of the person who has the page open; empty for a program, which has a token."""
+    caller = call.caller
+    if caller.seat is not None or "authorization" in call.request.headers:
+        return ""
+    is_human = caller.role is Role.OPERATOR
+    return caller.user or (call.team.human if is_human else f"a {caller.role}")
 
 
 def _cursor(given: str) -> int | str:
