@@ -4210,6 +4210,7 @@ NEEDS = (
             "sessions/test_request_facts.py": [
                 "test_the_effects_of_a_command_line_are_told",
                 "test_an_edit_is_shown_as_a_difference",
+                "test_an_edit_that_does_not_fit_the_file_is_shown_as_it_was_given",
                 "test_a_write_shows_what_goes_and_what_comes",
             ],
             "cli/act/test_approvals.py": [

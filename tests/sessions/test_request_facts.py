@@ -5,7 +5,11 @@ from pathlib import Path
 import pytest
 
 from muster.engine.ports import Permission
-from muster.limits import APPROVAL_CHANGE_CHARS_MAX, APPROVAL_FILE_BYTES_MAX
+from muster.limits import (
+    APPROVAL_CHANGE_CHARS_MAX,
+    APPROVAL_DETAIL_CHARS_MAX,
+    APPROVAL_FILE_BYTES_MAX,
+)
 from muster.sessions.request_facts import RequestFacts, facts_of
 
 
@@ -71,6 +75,27 @@ def test_a_change_that_cannot_be_shown_says_so(project: Path) -> None:
     for wrong in ({"old_string": "nowhere", "new_string": "x"}, {"old_string": 5}):
         facts = asked(project, "Edit", file_path="core.py", **wrong)
         assert facts.effects == ("the text to replace is not in the file",)
+
+
+def test_an_edit_that_does_not_fit_the_file_is_shown_as_it_was_given(project: Path) -> None:
+    facts = asked(project, "Edit", file_path="core.py", old_string="a\nb", new_string="c")
+    assert facts.effects == ("the text to replace is not in the file",)
+    assert facts.change.endswith("+++ core.py\n@@ as the agent gave it @@\n-a\n-b\n+c")
+    several = [{"old_string": "one", "new_string": "1"}, {"old_string": "x", "new_string": "y"}]
+    facts = asked(project, "MultiEdit", file_path="core.py", edits=several)
+    assert all(each in facts.change for each in ("-one", "+1", "-x", "+y"))
+
+
+def test_a_command_that_is_a_list_of_words_has_effects(project: Path) -> None:
+    facts = asked(project, "Run", command=["rm", "-rf", "build"])
+    assert facts.effects[0] == "deletes build (3 files)"
+    assert asked(project, "Run", command=["rm", 5]).effects == ()
+    assert asked(project, "Editor", command="view").effects == ()
+
+
+def test_a_request_that_is_too_long_to_be_shown_says_so(project: Path) -> None:
+    long = Permission(tool="Bash", detail="x" * APPROVAL_DETAIL_CHARS_MAX, cwd=project)
+    assert facts_of(long).effects == ("unclear: only its first 4,000 characters are shown",)
 
 
 def test_facts_are_bounded_and_other_tools_have_few(project: Path) -> None:

@@ -5,16 +5,19 @@ never guessed. Everything is bounded: an agent writes what is looked at here.
 """
 
 import os
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from muster.differences import difference
 from muster.engine.ports import Permission
 from muster.limits import (
     APPROVAL_CHANGE_CHARS_MAX,
+    APPROVAL_DETAIL_CHARS_MAX,
     APPROVAL_EFFECTS_MAX,
     APPROVAL_FILE_BYTES_MAX,
     APPROVAL_FILES_COUNTED_MAX,
@@ -27,6 +30,7 @@ from muster.permissions.shell.words import NotUnderstood
 
 _DELETERS: Final = frozenset({"rm", "rmdir", "unlink", "shred"})
 _EFFECT_CHARS: Final = 200
+_SHELLS: Final = frozenset({"Bash", "bash", "Shell", "shell"})
 _CHANGES: Final = frozenset({"content", "edits", "old_string"})
 
 
@@ -41,10 +45,18 @@ class RequestFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 def facts_of(request: Permission) -> RequestFacts:
     """The facts about a request; few where its tool is not known."""
+    facts = _facts_of(request)
+    if len(request.detail) < APPROVAL_DETAIL_CHARS_MAX or facts.change:
+        return facts
+    cut = f"unclear: only its first {APPROVAL_DETAIL_CHARS_MAX:,} characters are shown"
+    return replace(facts, effects=(cut, *facts.effects)[:APPROVAL_EFFECTS_MAX])
+
+
+def _facts_of(request: Permission) -> RequestFacts:
     given, cwd = request.arguments, request.cwd
     folder = str(cwd) if cwd.is_absolute() else ""
-    if request.tool == "Bash" and isinstance(given.get("command"), str) and folder:
-        effects = tuple(_effects(str(given["command"]), folder))[:APPROVAL_EFFECTS_MAX]
+    if folder and (command := _command(request.tool, given.get("command"))):
+        effects = tuple(_effects(command, folder))[:APPROVAL_EFFECTS_MAX]
         return RequestFacts(folder=folder, effects=effects)
     if request.tool in ("Write", "Edit", "MultiEdit"):
         return _written(given, cwd, folder)
@@ -52,6 +64,16 @@ def facts_of(request: Permission) -> RequestFacts:
 
 
 # ── commands ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _command(tool: str, given: object) -> str:
+    """The command line of a call, or nothing. A list of words is a command, whatever the tool."""
+    if isinstance(given, str):
+        return given if tool in _SHELLS else ""
+    try:
+        return shlex.join(msgspec.convert(given, list[str]))
+    except msgspec.ValidationError:
+        return ""
 
 
 def _effects(command: str, folder: str) -> Iterator[str]:
@@ -126,7 +148,8 @@ def _written(given: Mapping[str, object], cwd: Path, folder: str) -> RequestFact
         return RequestFacts(folder=folder, effects=("the file is too large, or no text",))
     after = _after(before, given)
     if after is None:
-        return RequestFacts(folder=folder, effects=("the text to replace is not in the file",))
+        missing = ("the text to replace is not in the file",)
+        return RequestFacts(folder=folder, effects=missing, change=_as_given(given, path))
     is_new = not os.path.lexists(file)
     effects = ("a new file",) if is_new else ()
     return RequestFacts(folder=folder, effects=effects, change=_diff(before, after, path))
@@ -160,6 +183,20 @@ def _after(before: str, given: Mapping[str, object]) -> str | None:
     return before
 
 
+def _as_given(given: Mapping[str, object], path: str) -> str:
+    """The texts of edits that do not fit the file, as they were given."""
+    try:
+        edits = msgspec.convert(given.get("edits", [given]), list[_Edit], strict=False)
+    except msgspec.ValidationError:
+        return ""
+    lines = [f"--- {path}", f"+++ {path}"]
+    for edit in edits:
+        lines += ["@@ as the agent gave it @@"]
+        lines += [f"-{line}" for line in edit.old_string.splitlines()]
+        lines += [f"+{line}" for line in edit.new_string.splitlines()]
+    return _bounded("\n".join(lines))
+
+
 class _Edit(msgspec.Struct, frozen=True):
     old_string: str
     new_string: str
@@ -168,7 +205,10 @@ class _Edit(msgspec.Struct, frozen=True):
 
 def _diff(before: str, after: str, path: str) -> str:
     lines = (f"--- {path}", f"+++ {path}", *difference(before, after, context=3))
-    text = "\n".join(lines) if len(lines) > 2 else ""
+    return _bounded("\n".join(lines) if len(lines) > 2 else "")
+
+
+def _bounded(text: str) -> str:
     if len(text) <= APPROVAL_CHANGE_CHARS_MAX:
         return text
     return f"{text[:APPROVAL_CHANGE_CHARS_MAX]}\n… and more"

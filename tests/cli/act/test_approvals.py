@@ -67,6 +67,22 @@ def test_a_person_sees_what_is_asked_and_allows_or_denies_it(team: Inside) -> No
     assert f"no open request for approval '{build}'" in refused(team, "approve", build)
 
 
+def test_a_request_of_several_lines_is_shown_whole_with_its_effects(team: Inside) -> None:
+    asked = team.asks(
+        "Ada",
+        "Bash",
+        "command: rm -r b\nin the agent's own words: looks",
+        effects=("deletes b",),
+        folder="/app",
+    )
+    told = does(team, "approvals")
+    whole = (
+        f"{asked} in /app: deletes b\n    command: rm -r b\n    in the agent's own words: looks\n"
+    )
+    assert told.endswith(whole)
+    does(team, "deny", asked)
+
+
 def test_several_are_answered_at_once_and_the_history_says_who_allowed_what(team: Inside) -> None:
     first, second = team.asks("Ada", "Bash", "make one"), team.asks("Ada", "Bash", "make two")
     told = does(team, "approve", first, second, "--note", "fine")

@@ -12,7 +12,6 @@ from claude_agent_sdk.types import ModelUsage
 from muster.engine.ports import BadLine, Marker, Output, TurnDone
 from muster.limits import OUTPUT_BURST_BYTES
 from muster.machines.vocabulary import NOTHING_USED, Usage
-from muster.runtimes.claude.asking import detail
 from muster.runtimes.claude.faults import fault, refusal
 from muster.runtimes.claude.memory import Memory, recall, remember
 from muster.runtimes.claude.prompts import Prompts
@@ -101,11 +100,6 @@ def test_what_tools_give_back_is_text_whatever_it_was() -> None:
     assert flat(blocks) == "a\n[image]\nb\n7"
     assert (flat(None), flat("a"), flat({"a": 1})) == ("", "a", '{"a":1}')
     assert excerpt("abcdef", 4) == "abc…"
-
-
-def test_a_person_sees_first_what_matters() -> None:
-    given = {"description": "d", "options": {"a": [1]}, "command": "rm -r x"}
-    assert detail(given) == 'command: rm -r x\ndescription: d\noptions: {"a":[1]}'
 
 
 # ── prompts ───────────────────────────────────────────────────────────────────────────────────────

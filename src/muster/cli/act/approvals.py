@@ -1,5 +1,6 @@
 """`muster approvals`, `approve` and `deny`: requests that wait for a person."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -73,8 +74,20 @@ def _decision_row(made: ApprovalDecision) -> Row:
 
 
 def approval_table(asked: tuple[ApprovalView, ...], shown: Look) -> str:
-    """A table of requests."""
-    return table(_APPROVALS, [_row(each) for each in asked], shown)
+    """A table of requests, and below it the whole text of each one that is more than a line."""
+    rows = table(_APPROVALS, [_row(each) for each in asked], shown)
+    return "\n".join((rows, *(line for each in asked for line in _whole(each, rows))))
+
+
+def _whole(asked: ApprovalView, rows: str) -> Iterator[str]:
+    """A request as it will be carried out: nobody must guess what a row leaves out."""
+    if clean(asked.detail) in rows and not asked.effects and not asked.change:
+        return
+    yield ""
+    where = f" in {clean(asked.folder)}" if asked.folder else ""
+    effects = "; ".join(map(clean, asked.effects))
+    yield f"{asked.id}{where}{': ' if effects else ''}{effects}"
+    yield from (f"    {clean(line)}" for line in (asked.change or asked.detail).split("\n"))
 
 
 def _row(asked: ApprovalView) -> Row:

@@ -23,16 +23,14 @@ from claude_agent_sdk.types import McpSdkServerConfig
 from muster.engine.ports import MusterToolCall, Permission, SessionListener
 from muster.limits import APPROVAL_DETAIL_CHARS_MAX
 from muster.runtimes.claude.rules import offered_rules, rule_text, updates
-from muster.runtimes.excerpts import compact, excerpt
+from muster.runtimes.excerpts import excerpt
+from muster.runtimes.request_text import arguments_text
 from muster.sessions.tools import TOOLS, Tool
 from muster.settings.agent_programs import ClaudeSettings
 from muster.version import __version__
 
 SERVER: Final = "muster"
 """The name of the MCP server; with it, its tools are called `mcp__muster__turn_complete`."""
-
-_FIRST: Final = ("command", "file_path", "notebook_path", "path", "url", "query", "pattern")
-"""The arguments of a tool that a person wants to see first."""
 
 Given = dict[str, Any]  # what a tool is given, or gives back, as JSON has it
 
@@ -93,7 +91,7 @@ def asker(
         rules = offered_rules(tool, given, context.suggestions, cwd)
         request = Permission(
             tool=tool,
-            detail=detail(given) or tool,
+            detail=excerpt(arguments_text(given), APPROVAL_DETAIL_CHARS_MAX) or tool,
             by=who(context.agent_id),
             seconds=settings.approval_seconds,
             default=settings.approval_default == "allow",
@@ -116,15 +114,3 @@ def asker(
         return PermissionResultAllow(updated_permissions=kept)
 
     return ask
-
-
-def detail(given: Given) -> str:
-    """The arguments of a tool for a person to read: the important ones first, one a line."""
-    keys = [key for key in _FIRST if key in given]
-    keys += [key for key in given if key not in keys]
-    lines = (f"{key}: {_value(given[key])}" for key in keys)
-    return excerpt("\n".join(lines), APPROVAL_DETAIL_CHARS_MAX)
-
-
-def _value(value: object) -> str:
-    return value if isinstance(value, str) else compact(value)

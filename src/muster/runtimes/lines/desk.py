@@ -13,6 +13,7 @@ from muster.runtimes.excerpts import excerpt
 from muster.runtimes.lines.types import ApprovalLine, ApprovalRequestLine, line_of, sound
 from muster.runtimes.process.listener import SerialListener
 from muster.runtimes.process.stdin import StdinWriter
+from muster.runtimes.request_text import request_text
 
 log = logging.getLogger(__name__)
 
@@ -60,9 +61,10 @@ class RequestDesk:
         stdin.write(line_of(told))
 
     async def _ask(self, line: ApprovalRequestLine) -> PermissionAnswer:
+        text = sound(request_text(line.input, line.detail))
         request = Permission(
             tool=line.tool,
-            detail=excerpt(line.detail, APPROVAL_DETAIL_CHARS_MAX),
+            detail=excerpt(text, APPROVAL_DETAIL_CHARS_MAX),
             seconds=line.seconds,
             arguments=line.input,
             cwd=self._cwd,

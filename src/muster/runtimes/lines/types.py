@@ -61,13 +61,13 @@ class ApprovalRequestLine(InternalReport, frozen=True, kw_only=True):
     """What it wants to use, in a word."""
 
     detail: str
-    """What exactly it wants to do, for the person who decides."""
+    """What it wants to do, in the words of the program; marked as such beside an `input`."""
 
     seconds: Annotated[float, Meta(ge=1, le=TURN_SECONDS_MAX)] = 600.0
     """How long a person has to answer; after that it is denied."""
 
     input: Mapping[str, object] = {}
-    """The arguments of the tool, such as `command` or `file_path`: their effects are shown."""
+    """The arguments of the tool, such as `command` or `file_path`: shown with their effects."""
 
 
 class HelloLine(InternalReport, frozen=True, kw_only=True):

@@ -252,7 +252,7 @@ function button(label, kind, { agent, tool }, press) {
 /** Where the call is made, and what it does as far as muster understands it. */
 function consequences({ folder, effects }) {
   if (!folder && !effects.length) return [];
-  const grave = (effect) => (/^(deletes|unclear)/.test(effect) ? "effect grave" : "effect");
+  const grave = (effect) => (/^(deletes|unclear|the text to)/.test(effect) ? "effect grave" : "effect");
   return [
     h(
       "p",
