@@ -2,8 +2,11 @@
 
 import asyncio
 
-from muster.engine.ports import PromptAccepted, Result
+from muster.engine.ports import Output, PartialText, PromptAccepted, Result
+from muster.limits import MESSAGE_BYTES_MAX
 from muster.runtimes.process.listener import SerialListener
+from muster.runtimes.process.pipes import OutputBudget
+from muster.runtimes.prompted.reader import WorkReader
 from muster.runtimes.prompted.worker import PromptWorker
 from tests.runtimes.programs import Listener
 
@@ -33,3 +36,14 @@ async def _takes_back() -> None:
         goes_on.set()
     taken = [each.text for each in listener.said if isinstance(each, PromptAccepted)]
     assert taken == ["first", "third"]
+
+
+def test_one_huge_piece_of_text_is_no_more_than_a_message_that_was_cut() -> None:
+    reader = WorkReader(OutputBudget(0.0), lambda: 100.0)
+    said = [*reader.say("x" * (4 * MESSAGE_BYTES_MAX)), *reader.say("y"), *reader.end()]
+    partial = next(each for each in said if isinstance(each, PartialText))
+    assert len(partial.text) == MESSAGE_BYTES_MAX + 1
+    told = "".join(each.text for each in said if isinstance(each, Output))
+    answer = reader.take_answer()
+    assert len(answer) == MESSAGE_BYTES_MAX + 1, "the cut is noticed, because it is too long"
+    assert answer.startswith(told[:100])

@@ -235,6 +235,17 @@ def test_a_model_that_fails_ends_the_session_with_the_reason(stage: Stage) -> No
     run(scene())
 
 
+def test_an_answer_that_is_none_of_the_protocol_ends_the_session(stage: Stage) -> None:
+    async def scene() -> None:
+        session = await stage.start("invent")
+        end = await session.wait()
+        assert (end.outcome, end.code) == (Outcome.FAILED, None), "its code is no success"
+        assert end.reason.startswith("the program's answer was not understood")
+        assert [each.answers for each in stage.listener.results()] == [False]
+
+    run(scene())
+
+
 def test_an_agent_is_offered_musters_tools_with_the_token_of_its_session(stage: Stage) -> None:
     async def scene() -> None:
         await stage.answer("say one")

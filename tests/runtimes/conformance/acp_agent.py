@@ -224,6 +224,9 @@ class Agent:
     def do_stop(self, rest: str) -> None:
         self.end("cancelled")
 
+    def do_invent(self, rest: str) -> None:
+        self.end("a_reason_of_its_own")
+
     def do_leave(self, rest: str) -> None:
         self.update(sessionUpdate="current_mode_update", currentModeId="loose")
 

@@ -423,9 +423,8 @@ class ClaudeSession(ProcessSession):
             self._remember()
         if self._reader.fault:
             reader = self._reader
-            return Exit(
+            return Exit(  # without its code: a program that is dismissed may exit with 0
                 outcome=Outcome.FAILED,
-                code=code,
                 reason=reader.fault,
                 retry_after_s=reader.retry_after_s,
             )

@@ -150,10 +150,13 @@ class OutputStream:
             return
         self._text += raw.decode("utf-8", "replace").replace("\r\n", "\n").encode()
         self._recent = (self._recent + raw)[-LAST_WORDS_BYTES_MAX:]
-        while len(self._text) > OUTPUT_BYTES_MAX:
-            at = _cut(self._text)
-            text, self._text = self._text[:at], self._text[at:]
+        whole, begin = self._text, 0
+        while len(whole) - begin > OUTPUT_BYTES_MAX:  # from its place on: copies would be quadratic
+            end = _cut(whole, begin)
+            text, begin = whole[begin:end], end
+            self._text = b""
             yield self._output(text)
+        self._text = whole[begin:]
 
     def _output(self, text: bytes) -> Output:
         omitted, self._omitted, self._tail = self._omitted, 0, b""
@@ -176,12 +179,12 @@ class OutputStream:
         return tail
 
 
-def _cut(text: bytes) -> int:
+def _cut(text: bytes, begin: int) -> int:
     """Where to cut text that is too long for one event: after a line, else after a character."""
-    at = text.rfind(b"\n", 0, OUTPUT_BYTES_MAX) + 1
+    at = text.rfind(b"\n", begin, begin + OUTPUT_BYTES_MAX) + 1
     if at:
         return at
-    at = OUTPUT_BYTES_MAX
+    at = begin + OUTPUT_BYTES_MAX
     while text[at] & 0xC0 == 0x80:
         at -= 1
     return at

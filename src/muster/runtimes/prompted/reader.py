@@ -48,8 +48,8 @@ class WorkReader:
 
     def say(self, piece: str) -> Iterator[SessionReport]:
         """A piece of text: show what there is so far, not too often."""
-        if len(self._text) < MESSAGE_BYTES_MAX:
-            self._text += piece
+        # One more than fits into a message, so that its cut is noticed; a piece has any length.
+        self._text += piece[: MESSAGE_BYTES_MAX + 1 - len(self._text)]
         yield from self.work()
         now = self._now()
         if now - self._partial_at >= PARTIAL_SECONDS and self._text.strip():

@@ -182,10 +182,20 @@ class PromptedSession(ProcessSession):
         try:
             return await self._work(text)
         except WorkFailed as failed:
-            self._fault = str(failed)[:EXIT_REASON_CHARS_MAX]
-            self._closing = True
-            self._worker.close()
-            return Result(ok=False, text=self._fault, answers=False)
+            return self._give_up(str(failed))
+        except ConnectionError:
+            raise  # the program has gone: its exit says why
+        except Exception as error:  # an answer that is none of its protocol
+            extra = {"action": "answer_not_understood", "session": self._id}
+            log.error("the work of a session failed", exc_info=error, extra=extra)
+            return self._give_up(f"the program's answer was not understood: {error}")
+
+    def _give_up(self, why: str) -> Result:
+        """End the session, because the program cannot work."""
+        self._fault = why[:EXIT_REASON_CHARS_MAX]
+        self._closing = True
+        self._worker.close()
+        return Result(ok=False, text=self._fault, answers=False)
 
     async def _tell(self, reports: Iterable[SessionReport]) -> None:
         """Report what was read, and put it into the output file."""
@@ -248,8 +258,8 @@ class PromptedSession(ProcessSession):
         await self._beside.cancel()
 
     def _exit(self, code: int) -> Exit:
-        if self._fault:
-            return Exit(outcome=Outcome.FAILED, code=code, reason=self._fault)
+        if self._fault:  # without its code: a program that is dismissed may exit with 0
+            return Exit(outcome=Outcome.FAILED, reason=self._fault)
         if self._dismissed and code >= 0:
             return Exit(outcome=Outcome.COMPLETED, code=code, reason=self._asked)
         return exit_of(code, asked=self._asked, last_words=self._stderr.last_lines)
