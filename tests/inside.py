@@ -64,6 +64,13 @@ class Inside:
     def send(self, command: c.Command, *, actor: str = MUSTER) -> Receipt:
         return self._do(self._muster.dispatcher.send(command, actor=actor))
 
+    def joined_by(self, joining: c.StartMuster) -> None:
+        """Let another machine join the team; this one stays itself."""
+        own = self._muster.dispatcher
+        life, node = own.life, own.node
+        self.send(joining)
+        own.life, own.node = life, node
+
     def until(self, so: Callable[[Team], bool]) -> None:
         """Wait until the team is so."""
         self._do(self._until(so))

@@ -395,6 +395,7 @@ DOORS = (
             "muster.cli.look.log",
             "muster.cli.look.logs",
             "muster.cli.look.needs",
+            "muster.cli.look.nodes",
             "muster.cli.look.search",
             "muster.cli.look.since",
             "muster.cli.look.status",

@@ -87,6 +87,7 @@ VERBS: Final[Mapping[str, Verb]] = {
         "look.sessions", ACT, "List the conversations of an agent with Claude Code; resume one."
     ),
     "since": Verb("look.since", LOOK, "Tell what happened since you last looked."),
+    "nodes": Verb("look.nodes", LOOK, "List the machines of a team: here or away, sessions."),
     "costs": Verb("look.costs", LOOK, "Show tokens and cost by agent, channel, day and model."),
     "log": Verb("look.log", LOOK, "Show events; --follow prints new ones."),
     "search": Verb("look.search", LOOK, "Search all messages for words, newest first."),

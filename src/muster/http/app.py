@@ -58,6 +58,7 @@ from muster.http.routes.people import (
     approvals,
     by_hand,
     needs,
+    nodes,
     push,
     resuming,
     since,
@@ -109,7 +110,7 @@ def _plain_routes() -> Iterator[Route]:
         mcp,
     )
     showing = (static, state, costs, history, markdown, metrics, why, events, workspaces)
-    people = (approvals, by_hand, needs, push, resuming, since, tokens, users)
+    people = (approvals, by_hand, needs, nodes, push, resuming, since, tokens, users)
     acting = (agents, settings, programs, identity, memory, importing, runs, *people)
     for module in (health, sign_in_routes, sso_routes, *acting, *talking, *showing):
         yield from routes_in(module)

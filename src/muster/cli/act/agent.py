@@ -8,13 +8,16 @@ import click
 from muster.cli.act.agent_settings import add, edit, remove, rename
 from muster.cli.acting import print_json, server
 from muster.cli.badges import badge_cell, badge_line
+from muster.cli.look.nodes import print_nodes
 from muster.cli.options import home_option, json_option
 from muster.cli.reading import now
 from muster.cli.render import Row, clean, table
 from muster.cli.terminal import look
 from muster.client import requests
+from muster.client.requests import ApiRequest, api_path
 from muster.client.transport import TOKEN_VARIABLE
 from muster.views.answers.agents import AgentView
+from muster.views.answers.nodes import NodeList
 
 _AGENTS: Final = ("SEAT", "AGENT", "STATE", "CHANNELS", "NOW")
 
@@ -87,6 +90,20 @@ def disable(home: Path, as_json: bool, reason: str | None, name: str) -> None:
     """Disable an agent: it goes OFFLINE, and nothing starts it until it is enabled."""
     with server(home) as client:
         _print(client.ask(requests.disable(name, reason)), as_json)
+
+
+@agent.command()
+@home_option
+@json_option("Print the machines as JSON.")
+@click.option("--anyway", is_flag=True, help="Its process on a machine that is away is dead.")
+@click.argument("name")
+@click.argument("node")
+def move(home: Path, as_json: bool, anyway: bool, name: str, node: str) -> None:
+    """Let an agent belong to another machine: its session ends, the next starts there."""
+    with server(home) as client:
+        path, body = api_path("agents", name, "node"), {"node": node, "anyway": anyway}
+        found = client.ask(ApiRequest(method="PUT", path=path, answer=NodeList, body=body))
+    print_nodes(found, as_json=as_json)
 
 
 @agent.command()

@@ -1,0 +1,35 @@
+"""Answers about nodes: the machines that run a team."""
+
+from datetime import datetime
+
+from muster.views.answers import View
+
+
+class NodeView(View, frozen=True, kw_only=True):
+    """A machine of a team, from its start until it stops in order."""
+
+    name: str
+    """`here` where the log is in the home of the only machine."""
+
+    away_since: datetime | None = None
+    """Since when it is given up as lost; null while it is here."""
+
+    stopping: bool = False
+    labels: tuple[str, ...] = ()
+    room: int | None = None
+    """The number of sessions that it has room for; null without a limit."""
+
+    sessions: int = 0
+    """Sessions that run there, or may still run there while it is away."""
+
+    agents: tuple[str, ...] = ()
+    """The agents that belong to it."""
+
+    running: tuple[str, ...] = ()
+    """The agents whose sessions are placed on it."""
+
+
+class NodeList(View, frozen=True, kw_only=True):
+    """The machines of a team, the oldest first."""
+
+    nodes: tuple[NodeView, ...] = ()
