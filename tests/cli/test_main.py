@@ -438,6 +438,7 @@ def test_doctor_looks_for_claude_code_where_its_runtime_does(tmp_path: Path) -> 
         '[agents.Bea]\nruntime = "claude"\nclaude.program = "./no-such-program"\n'
         '[agents.Cy]\nruntime = "claude"\nclaude.program = "./claude"\n'
         '[agents.Di]\nruntime = "claude"\nclaude.program = "./claude"\nclaude.version = "9.9.9"\n'
+        'env.ANTHROPIC_API_KEY = "k"\n'
         '[agents.Ed]\nruntime = "claude"\nclaude.version = "9.9.9"\n'
     )
     (tmp_path / "claude").write_text("#!/bin/sh\necho '9.9.9 (Claude Code)'\n")
@@ -445,9 +446,11 @@ def test_doctor_looks_for_claude_code_where_its_runtime_does(tmp_path: Path) -> 
     ran = muster("doctor", "--home", str(home), MUSTER_SERVER_PORT="0")
     assert ran.returncode == 1, ran.stderr
     found = dict(re.findall(r"agent (\w+) +(.+)", ran.stdout))
-    assert re.search(r"/claude [\d.]+ \(of the extra, tested\)$", found["Ada"])
-    own = r"/claude 9\.9\.9 \(your own\); muster is tested with [\d.]+\.$"
-    assert re.search(own, found["Cy"])
+    unsigned = "no sign-in found: run `claude` and sign in, or set ANTHROPIC_API_KEY in its env"
+    assert re.search(rf"/claude [\d.]+ \(of the extra, tested\), {unsigned}$", found["Ada"])
+    own = r"/claude 9\.9\.9 \(your own\); muster is tested with [\d.]+, "
+    assert re.search(own + unsigned, found["Cy"])
+    assert "signed in by ANTHROPIC_API_KEY" in found["Di"]
     assert "(your own, pinned by claude.version)" in found["Di"]
     assert re.search(r"version [\d.]+, and claude.version is 9\.9\.9", found["Ed"])
     assert found["Bea"].endswith("Install Claude Code, or set program to where it is.")

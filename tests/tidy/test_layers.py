@@ -423,6 +423,7 @@ DOORS = (
             "muster.runtimes.process.orphans",
             "muster.runtimes.isolated",
             "muster.runtimes.process.resources",
+            "muster.runtimes.sign_in",
         ),
         "doctor looks where a runtime will: for the program of an agent, and for means of limits",
     ),

@@ -44,6 +44,25 @@ def test_a_channel_is_created_with_its_members_in_the_order_of_choosing(
     assert scene.ring() == ["dev", "pm"]
 
 
+def test_a_channel_says_why_its_agents_have_left(person: Watched, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "muster.toml").write_text(
+        "[agents.broken]\ncommand = ['sh', '-c', 'read line; echo no key >&2; exit 3']\n"
+        "autostart = true\nlong_lived = true\n[channels.desk]\nmembers = ['broken']\n"
+    )
+    with live(home) as server:
+        page = person.signed_in(server, "#/channel/desk")
+        page.get_by_label("Message", exact=True).fill("Hello")
+        page.keyboard.press("Enter")
+        head = page.locator(".room .head")
+        expect(head).to_contain_text("broken failed: exit code 3: no key")
+        expect(page.locator("channel-post .does")).to_have_text(
+            "Your message is kept until broken can read it."
+        )
+        expect(page.locator("channel-post .effect")).to_have_text("")
+
+
 def test_a_team_without_agents_is_told_how_to_get_one(person: Watched, tmp_path: Path) -> None:
     with live(tmp_path / "home") as empty:
         page = person.signed_in(empty, "#/channel")

@@ -91,7 +91,11 @@ def in_the_grid(page: Page) -> list[str]:
 
 
 def test_a_new_team_offers_only_what_works_here(person: Watched, tmp_path: Path) -> None:
-    with live(tmp_path / "home") as server, asker(server, server.token) as operator:
+    unsigned_in = {"HOME": str(tmp_path), "ANTHROPIC_API_KEY": ""}
+    with (
+        live(tmp_path / "home", **unsigned_in) as server,
+        asker(server, server.token) as operator,
+    ):
         page = person.signed_in(server)
         steps = page.locator("first-steps")
         expect(steps.get_by_role("heading", name="No agents yet")).to_be_visible()
@@ -101,11 +105,14 @@ def test_a_new_team_offers_only_what_works_here(person: Watched, tmp_path: Path)
         expect(page.get_by_role("dialog").get_by_label("A program of my own")).to_be_checked()
         page.keyboard.press("Escape")
 
-        steps.get_by_role("button", name="Start pair").click()
+        unsigned = "No sign-in of Claude Code was found. Run `claude` and sign in"
+        expect(steps.locator(".template").filter(has_text="Start pair")).to_contain_text(unsigned)
+        steps.get_by_role("button", name="Start pair without a model").click()
         expect(page.get_by_role("heading", name="desk")).to_be_visible()
         members = page.locator("channel-members")
         expect(members).to_contain_text("writer")
         expect(members).to_contain_text("reviewer")
+        assert "runtime" not in (tmp_path / "home/muster.toml").read_text().partition("[agents.")[2]
         again = operator.post("/api/settings/template", {"name": "pair"}, 409)
         assert again["code"] == "team_in_settings"
         operator.post("/api/settings/template", {"name": "../../etc/passwd"}, 404)

@@ -30,7 +30,10 @@ class DetectedProgram(msgspec.Struct, frozen=True, kw_only=True):
     """The permissions that are enforced, and those that are only advice to it."""
 
     remedy: str = ""
-    """How to get it, where it was not found."""
+    """How to get it, where it was not found; how to sign in, where it is without a sign-in."""
+
+    lacks_sign_in: bool = False
+    """Whether no credentials of it were seen: its sessions will probably fail."""
 
 
 DetectPrograms = Callable[[], Awaitable[Sequence[DetectedProgram]]]

@@ -17,6 +17,7 @@ from muster.runtimes.acp.presets import PRESETS
 from muster.runtimes.claude.program import installed_program
 from muster.runtimes.codex.runtime import ENFORCEMENT, INSTALL
 from muster.runtimes.codex.runtime import PROGRAM as CODEX
+from muster.runtimes.sign_in import CLAUDE_SIGNS, NOT_FOUND, sign_in_of
 from muster.settings.agent_programs import AcpPreset, ClaudeSettings
 from muster.settings.agents import CLAUDE
 from muster.settings.programs import OUR_VARIABLES
@@ -42,7 +43,14 @@ def _claude(base: Path) -> DetectedProgram:
         program = str(installed_program(ClaudeSettings(), base))
     except MusterError as missing:
         return DetectedProgram(runtime=CLAUDE, label="Claude Code", remedy=str(missing))
-    return DetectedProgram(runtime=CLAUDE, label="Claude Code", program=program)
+    lacks = sign_in_of(CLAUDE_SIGNS, {}) == NOT_FOUND
+    return DetectedProgram(
+        runtime=CLAUDE,
+        label="Claude Code",
+        program=program,
+        remedy=f"Run `claude` and sign in, or set {CLAUDE_SIGNS[0]}." if lacks else "",
+        lacks_sign_in=lacks,
+    )
 
 
 def _codex() -> DetectedProgram:

@@ -55,6 +55,7 @@ def channel_state(
         turns_since_message=channel.turns_since_message,
         used_since_message=usage_or_nothing(channel.since_message.used),
         barred=tuple(team.agent(seat).id for seat in channel.barred),
+        absent=tuple(team.agent(seat).id for seat in channel.lost_places),
         last_message=channel.last_message,
         used=usage_or_nothing(channel.used),
     )

@@ -4,6 +4,7 @@ import { get, path, post } from "./api.js";
 import { secondsUntil, span } from "./clock.js";
 import { costs, dollars, perMinute } from "./costs.js";
 import { store } from "./store.js";
+import { visible } from "./visible.js";
 
 export const MODES = {
   inject: {
@@ -67,9 +68,21 @@ export function stateOf(channel) {
     };
   if (holder) return { short: `${holder} has the turn`, long: `${holder} has turn ${epoch}.` };
   if (resting) return { short: "resting", long: restSentence(channel) };
-  if (!ring.length) return { short: "no members", long: "No members yet. Add a member." };
+  if (!ring.length) return nobody(channel);
   return { short: "idle", long: "No agent has the turn. A message gives it to the next agent present." };
 }
+
+/** Why nobody is in a channel: its agents are away, each with the failure of its last session, if it failed. */
+function nobody({ absent }) {
+  if (!absent?.length) return { short: "no members", long: "No members yet. Add a member." };
+  const failures = absent.map((name) => [name, failureOf(name)]);
+  const told = failures.map(([name, why]) =>
+    why ? `${name} failed: ${visible(why, 200)}` : `${name} is away`,
+  );
+  return { short: failures.some(([, why]) => why) ? "failed" : "nobody here", long: `${told.join(". ")}.` };
+}
+
+const failureOf = (name) => [...store.agents.values()].find(({ id }) => id === name)?.lastFailure?.reason;
 
 // ── ends ──────────────────────────────────────────────────────────────────────────────────────
 

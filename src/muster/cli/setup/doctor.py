@@ -44,6 +44,7 @@ from muster.runtimes.once.presets import ONCE, run_once
 from muster.runtimes.process.cgroups import delegation
 from muster.runtimes.process.orphans import why_not_adopting
 from muster.runtimes.process.resources import NOT_IN_FORCE, plan_limits
+from muster.runtimes.sign_in import CLAUDE_SIGNS, NOT_FOUND, sign_in_of
 from muster.settings.agents import AgentSettings, ClaudeSettings
 from muster.settings.env_file import EnvFileError, read_env_file
 from muster.settings.in_force import confined_by
@@ -250,7 +251,7 @@ def _agent(home: Path, name: str, agent: AgentSettings) -> Finding:
             program = codex_program(agent.codex, home.absolute().parent)
             if shutil.which(program) is None:
                 return Finding(Level.FIX, subject, f"codex is not installed. {INSTALL}")
-            signed_in = _signed_in(CODEX_SIGNS, agent)
+            signed_in = sign_in_of(CODEX_SIGNS, agent.env)
             return _maker(subject, program, TESTED, f"{signed_in}. {ENFORCEMENT}")
         case "python":
             return _python(subject, agent, home.absolute().parent)
@@ -312,7 +313,7 @@ def _command(subject: str, name: str, agent: AgentSettings, folder: Path) -> Fin
 def _once(subject: str, program: str, agent: AgentSettings) -> Finding:
     """The version, the sign-in and the rules of the program of a preset."""
     preset = ONCE[agent.preset]
-    known = f"{_signed_in(preset.signed_in, agent)}. {preset.enforcement}"
+    known = f"{sign_in_of(preset.signed_in, agent.env)}. {preset.enforcement}"
     if not preset.tested:
         return Finding(Level.OK, subject, f"{program} (not tested with the program), {known}")
     return _maker(subject, program, preset.tested, known)
@@ -346,11 +347,20 @@ def _claude(subject: str, agent: AgentSettings, home: Path) -> Finding:
     version = program_version(program)
     whose = "your own" if agent.claude.program else "of the extra"
     pinned = ", pinned by claude.version" if agent.claude.version else ""
+    signed_in = _claude_sign_in(agent)
     if version == CLAUDE_TESTED:
-        return Finding(Level.OK, subject, f"{program} {version} ({whose}, tested{pinned})")
+        level = Level.WARN if signed_in.startswith(NOT_FOUND) else Level.OK
+        found = f"{program} {version} ({whose}, tested{pinned}), {signed_in}"
+        return Finding(level, subject, found)
     told = version or "does not say its version"
-    found = f"{program} {told} ({whose}{pinned}); muster is tested with {CLAUDE_TESTED}."
-    return Finding(Level.WARN, subject, found)
+    found = f"{program} {told} ({whose}{pinned}); muster is tested with {CLAUDE_TESTED}"
+    return Finding(Level.WARN, subject, f"{found}, {signed_in}")
+
+
+def _claude_sign_in(agent: AgentSettings) -> str:
+    found = sign_in_of(CLAUDE_SIGNS, agent.env)
+    remedy = f": run `claude` and sign in, or set {CLAUDE_SIGNS[0]} in its env"
+    return f"{found}{remedy if found == NOT_FOUND else ''}"
 
 
 def _acp(subject: str, name: str, agent: AgentSettings, folder: Path) -> Finding:
@@ -367,7 +377,7 @@ def _acp(subject: str, name: str, agent: AgentSettings, folder: Path) -> Finding
     if program is None:
         remedy = f"Install it: npm install -g {preset.package}"
         return Finding(Level.FIX, subject, f"{preset.command[0]} is not installed. {remedy}")
-    known = f"{_signed_in(preset.signed_in, agent)}. {preset.enforcement}"
+    known = f"{sign_in_of(preset.signed_in, agent.env)}. {preset.enforcement}"
     return _maker(subject, program, preset.tested, known)
 
 
@@ -379,15 +389,6 @@ def _maker(subject: str, program: str, tested: str, known: str) -> Finding:
         return Finding(Level.OK, subject, f"{program} {told}, {known}")
     told = f"{program} {version}; muster is tested with {tested}"
     return Finding(Level.WARN, subject, f"{told}, {known}")
-
-
-def _signed_in(signs: tuple[str, ...], agent: AgentSettings) -> str:
-    """Whether a program has credentials, as far as that can be seen without asking it."""
-    for each in signs:
-        is_file = each.startswith(".")
-        if (Path.home() / each).exists() if is_file else (each in agent.env or each in os.environ):
-            return f"signed in by {'~/' if is_file else ''}{each}"
-    return "no sign-in found"
 
 
 def _server(home: Path, settings: Settings) -> Finding:

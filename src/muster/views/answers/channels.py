@@ -112,6 +112,9 @@ class ChannelState(View, frozen=True, kw_only=True):
     barred: tuple[str, ...] = ()
     """Agents that a person removed: only a person adds them again."""
 
+    absent: tuple[str, ...] = ()
+    """Agents whose session or connection ended: they have their places back when they return."""
+
     used: UsageView | None = None
     """Usage in all of its turns; null where there is none."""
 

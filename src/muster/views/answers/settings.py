@@ -96,7 +96,10 @@ class ProgramView(View, frozen=True, kw_only=True):
     """The permissions that are enforced, and those that are only advice to it."""
 
     remedy: str = ""
-    """How to get the program, where it is not found."""
+    """How to get the program, where it is not found; how to sign in, where it has no sign-in."""
+
+    lacks_sign_in: bool = False
+    """Whether no credentials of the program were seen: its sessions will probably fail."""
 
 
 class ProgramList(View, frozen=True, kw_only=True):
@@ -123,6 +126,9 @@ class TemplateView(View, frozen=True, kw_only=True):
     channels: tuple[str, ...]
     text: str
     """The settings that it writes."""
+
+    needs_model: bool = False
+    """Whether an agent runs a model where the template also has a script for it."""
 
 
 class TemplateList(View, frozen=True, kw_only=True):

@@ -94,6 +94,7 @@ class ChannelPost extends Part {
     setText(this.send, sending ? "Sending …" : busy ? MODES[mode].button : "Send");
     this.send.dataset.mode = busy ? mode : "";
     setAttribute(this.send, "aria-disabled", sending ? "true" : null);
+    if (this.toldAt !== turnOf(state)) setText(this.effect, ""); // what it told is no longer so
     setText(this.does, said(state, mode));
     show(this.error, store.failed.get(this.postKey));
     setHidden(this.form, state.archived);
@@ -124,6 +125,7 @@ class ChannelPost extends Part {
     );
     if (!answer) return;
     setText(this.effect, answer.effect ?? "");
+    this.toldAt = turnOf(store.channel(this.channel));
     if (JSON.stringify(this.#message(this.text.value)) !== same) return; // edited meanwhile
     this.#clear();
   }
@@ -151,13 +153,18 @@ class ChannelPost extends Part {
   }
 }
 
+/** The turn of a channel and its state, as one value. */
+const turnOf = (state) =>
+  state && `${state.epoch} ${state.holder} ${Boolean(state.waiting)} ${state.resting}`;
+
 /** The effect of the message that is being written. */
 function said(state, mode) {
   if (state.waiting && !state.waiting.byHuman && !state.waiting.approval && state.waiting.awaits === "person")
     return `${state.holder} is waiting for your message: it is the answer, and the turn goes on.`;
   if (state.holder) return effectOf(mode, state.config);
-  return state.ring.length
-    ? "No agent has the turn: your message gives it to the next one."
+  if (state.ring.length) return "No agent has the turn: your message gives it to the next one.";
+  return state.absent?.length
+    ? `Your message is kept until ${state.absent.join(", ")} can read it.`
     : "Nobody is in this channel: your message is kept for whoever joins.";
 }
 

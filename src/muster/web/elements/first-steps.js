@@ -58,14 +58,21 @@ class FirstSteps extends Part {
       get("/api/templates").catch(() => ({ templates: [] })),
     ]);
     const found = programs.filter(({ isFound }) => isFound);
+    this.unsigned = found.filter(({ lacksSignIn }) => lacksSignIn);
     this.programs.replaceChildren(...found.map(offer), offer({ label: OWN_PROGRAM }));
     this.templates.replaceChildren(...templates.map((each) => this.#template(each)));
   }
 
   #template(template) {
-    const { name, about, agents } = template;
+    const { name, about, agents, needsModel } = template;
     const runs = [...new Set(agents.map((agent) => agent.runs))].join(", ");
     const button = pushButton(`Start ${name}`, () => this.#begin(template, button));
+    const scripted = pushButton("Start without a model", () => this.#begin(template, scripted, true), {
+      "aria-label": `Start ${name} without a model`,
+      title: "Its agents say prepared lines: no key, no cost",
+      hidden: !needsModel,
+    });
+    const unsigned = this.unsigned.filter(({ label }) => agents.some((agent) => agent.runs === label));
     return h(
       "div",
       { class: "template" },
@@ -78,15 +85,17 @@ class FirstSteps extends Part {
         h("summary", { text: "Settings that it writes" }),
         h("pre", { tabindex: "0", text: template.text }),
       ),
+      ...unsigned.map(signInNote),
       button,
+      scripted,
     );
   }
 
-  async #begin({ name, channels }, button) {
+  async #begin({ name, channels }, button, withoutModel = false) {
     button.disabled = true;
     show(this.error, "");
     try {
-      await post("/api/settings/template", { name });
+      await post("/api/settings/template", { name, withoutModel });
       if (channels.length) go("channel", channels[0]); // where the first message is written
     } catch (problem) {
       show(this.error, problem.message);
@@ -95,12 +104,15 @@ class FirstSteps extends Part {
   }
 }
 
+const signInNote = ({ label, remedy }) =>
+  h("p", { class: "why", text: `No sign-in of ${label} was found. ${remedy}` });
+
 const offer = (program) =>
   h(
     "button",
     { type: "button", class: "offer", on: { click: () => showAddAgent(program.label) } },
     h("strong", { text: program.label }),
-    h("small", { class: "muted", text: program.version ?? "" }),
+    h("small", { class: "muted", text: program.lacksSignIn ? "No sign-in found" : (program.version ?? "") }),
   );
 
 customElements.define("first-steps", FirstSteps);

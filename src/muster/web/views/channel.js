@@ -49,7 +49,7 @@ class ChannelView extends Part {
       ),
       this.room,
     );
-    this.watch(["channels", "pending"], () => this.#paint());
+    this.watch(["channels", "agents", "pending"], () => this.#paint());
     this.list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
     this.key("[", "Previous channel", () => this.#step(-1));
     this.key("]", "Next channel", () => this.#step(1));

@@ -104,6 +104,7 @@ async def list_programs(call: ApiCall) -> ProgramList:
                 preset=each.preset,
                 enforcement=each.enforcement,
                 remedy=each.remedy,
+                lacks_sign_in=each.lacks_sign_in,
             )
             for each in found
         )
@@ -266,6 +267,8 @@ class TemplateBody(EditBody, frozen=True, kw_only=True):
     """A template to start with."""
 
     name: str
+    without_model: bool = False
+    """Whether agents that have a script say its lines, although Claude Code is installed."""
 
 
 @route("GET", "/api/templates", may=OPERATOR)
@@ -281,7 +284,8 @@ async def start_from_template(call: ApiCall, body: TemplateBody) -> SettingsEdit
     """Write a template into a settings file that has no agents and no channels yet."""
     if body.name not in packaged():  # a name is no path: files are read by `muster init --from`
         raise NotFound(kind="template", name=body.name)
-    template = read_template(body.name, has_claude=await _has_claude(call))
+    has_claude = not body.without_model and await _has_claude(call)
+    template = read_template(body.name, has_claude=has_claude)
     starts = [name for name, agent in template.settings.agents.items() if agent.autostart]
     effect = f"{' and '.join(starts)} start" if starts else "the agents are added, paused"
     current = call.muster.settings.current
@@ -300,7 +304,7 @@ async def _has_claude(call: ApiCall) -> bool:
 
 
 def _shown(template: TeamTemplate) -> TemplateView:
-    settings = template.settings
+    settings, scripted = template.settings, read_template(template.name, has_claude=False)
     return TemplateView(
         name=template.name,
         about=template.about,
@@ -310,4 +314,5 @@ def _shown(template: TeamTemplate) -> TemplateView:
         ),
         channels=tuple(settings.channels),
         text=template.text,
+        needs_model=settings.agents != scripted.settings.agents,
     )
