@@ -45,7 +45,11 @@ class Proxy:
         self.cut()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        answers, questions = await asyncio.open_unix_connection(self._server)
+        try:
+            answers, questions = await asyncio.open_unix_connection(self._server)
+        except ConnectionError:  # the server is down
+            writer.transport.abort()
+            return
         self._writers += [writer, questions]
         with suppress(ConnectionError, asyncio.CancelledError):  # the loop may end first
             await asyncio.gather(

@@ -36,18 +36,18 @@ def operator(muster: Inside) -> Generator[Asker]:
         yield somebody
 
 
-def belong(muster: Inside, node: NodeId) -> None:
+def strand(muster: Inside) -> None:
+    """Let Mia run on the box, which is then lost."""
     seat = muster.agent("Mia").seat
-    muster.send(c.ConfigureAgent(seat=seat, authority=Authority.MUSTER, node=node))
+    muster.send(c.ConfigureAgent(seat=seat, authority=Authority.MUSTER, node=BOX))
+    muster.send(c.SetDesired(seat=seat, desired=RunMode.CONTINUOUS, set_by="Ann"))
+    muster.send(LOST)
 
 
 def test_the_nodes_of_a_team_are_listed_with_their_sessions_and_agents(
     muster: Inside, operator: Asker
 ) -> None:
-    belong(muster, BOX)
-    seat = muster.agent("Mia").seat
-    muster.send(c.SetDesired(seat=seat, desired=RunMode.CONTINUOUS, set_by="Ann"))
-    muster.send(LOST)
+    strand(muster)
     here, box = operator.get("/api/nodes")["nodes"]
     assert (here["name"], here["awaySince"], here["sessions"]) == (HERE, None, 0)
     assert (box["name"], box["labels"], box["room"]) == (BOX, ["gpu"], 4)
@@ -58,10 +58,7 @@ def test_the_nodes_of_a_team_are_listed_with_their_sessions_and_agents(
 def test_an_agent_is_moved_and_off_a_node_that_is_away_only_by_a_word(
     muster: Inside, operator: Asker
 ) -> None:
-    belong(muster, BOX)
-    seat = muster.agent("Mia").seat
-    muster.send(c.SetDesired(seat=seat, desired=RunMode.CONTINUOUS, set_by="Ann"))
-    muster.send(LOST)
+    strand(muster)
     path, body = "/api/agents/Mia/node", {"node": HERE}
     operator.refused("PUT", path, 409, "node_away", json=body)
     operator.refused("PUT", path, 404, "not_found", json={"node": "nowhere"})
