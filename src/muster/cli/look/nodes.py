@@ -21,9 +21,10 @@ _HEADER: Final = ("NODE", "STATE", "SESSIONS", "LABELS", "AGENTS")
 @home_option
 @json_option("Print one JSON object.")
 def nodes(home: Path, as_json: bool) -> None:
-    """List the machines of a team: here or away, sessions, labels, agents.
+    """List the machines of a team: here or away, sessions.
 
-    A machine that stopped in order is not listed. One that was lost is away until it is back.
+    Each is listed with its labels and the agents that it runs. A machine that stopped in order is
+    not listed. One that was lost is away until it is back.
     """
     with open_reader(home) as log:
         found = view_nodes(load(log))

@@ -33,7 +33,7 @@ class ArchiveReport(View, frozen=True, kw_only=True):
     help="Archive events before this day, such as 2026-01-31 (UTC).",
 )
 def archive(home: Path, as_json: bool, before: datetime) -> None:
-    """Move old events into compressed files of the home.
+    """Move old events into compressed files.
 
     Everything reads them as before: log, history, why, search, the dashboard, doctor --verify and
     backup. The server may run meanwhile. A run that is interrupted loses nothing: run it again.
