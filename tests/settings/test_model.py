@@ -160,6 +160,14 @@ def test_invalid_toml_is_refused_with_its_line(tmp_path: Path, text: str, line: 
     assert "at line" not in str(refused)
 
 
+def test_a_table_that_is_written_twice_is_named_with_both_lines(tmp_path: Path) -> None:
+    path = write(tmp_path, "[turns]\n\n[delegation]\n\n[delegation]\n")
+    with pytest.raises(BadSettings) as refused:
+        load_settings(tmp_path, {})
+    told = f"{path}:5: the table [delegation] is written twice, first on line 3"
+    assert str(refused.value).startswith(told)
+
+
 def test_a_file_that_is_not_utf_8_is_refused_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "muster.toml").write_bytes(b"# fine\n[team]\nhuman = 'Andr\xe9'\n")
     refused = refusal(tmp_path)

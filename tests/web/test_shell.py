@@ -91,6 +91,13 @@ def test_a_signed_out_browser_is_told_how_to_sign_in(person: Watched, server: Se
     assert page.url == f"{server.url}/#/agent/Echo"
 
 
+def test_an_unknown_address_is_told(person: Watched, server: Server) -> None:
+    page = person.signed_in(server, "#/channels/desk")
+    expect(page.get_by_role("alert").first).to_contain_text("no page at this address")
+    page.goto(f"{server.url}/#/time")
+    expect(page.get_by_text("no page at this address")).to_have_count(0)
+
+
 # ── what is served ────────────────────────────────────────────────────────────────────────────────
 
 

@@ -55,7 +55,15 @@ def parsed(path: Path, text: str) -> dict[str, object]:
     except tomllib.TOMLDecodeError as failed:
         what, line = _syntax_error(str(failed), text)
         remedy = "Correct the line; a setting is written as name = value."
+        if twice := _TWICE.match(what):
+            table = ".".join(re.findall(r"'([^']*)'", twice[1]))
+            first = line_of(text, tuple(table.split(".")))
+            what = f"the table [{table}] is written twice, first on line {first}"
+            remedy = "Write all of its settings below the first, and remove the second heading."
         raise BadSettings(path=path, line=line, what=what, remedy=remedy) from failed
+
+
+_TWICE = re.compile(r"Cannot declare (\(.*\)) twice")
 
 
 def _syntax_error(message: str, text: str) -> tuple[str, int]:

@@ -7,6 +7,7 @@ import { VIEWS } from "./views/views.js";
 
 const AGAIN_MS = 1500;
 const RELOADED = "reloaded";
+const UNKNOWN = "There is no page at this address. This is the team.";
 
 /** The URL fragment of a view: link("agent", "Lyra"). */
 export const link = (...parts) => `#/${parts.map(encodeURIComponent).join("/")}`;
@@ -28,7 +29,7 @@ export function renamed(seat, ...parts) {
 export function route() {
   const [name, ...rest] = location.hash.replace(/^#\/?/, "").split("/").map(decoded);
   const view = VIEWS.find((each) => each.name === name) ?? VIEWS[0];
-  return { view, params: view.name === name ? rest : [] };
+  return { view, params: view.name === name ? rest : [], isUnknown: view.name !== name };
 }
 
 function decoded(part) {
@@ -52,7 +53,7 @@ export function start(main) {
 
 async function show(main) {
   if (location.hash === "#main") return main.focus(); // the skip link
-  const { view, params } = route();
+  const { view, params, isUnknown } = route();
   const key = location.hash;
   const isFirst = shown === null;
   shown = key;
@@ -66,6 +67,7 @@ async function show(main) {
   const element = document.createElement(view.element);
   element.params = params;
   main.replaceChildren(element);
+  if (isUnknown) main.prepend(h("p", { class: "notice", role: "alert", text: UNKNOWN }));
   if (!main.contains(document.activeElement) && !isFirst) main.focus({ preventScroll: true });
   goToPlace();
   document.dispatchEvent(new CustomEvent("routed", { detail: { view, params } }));

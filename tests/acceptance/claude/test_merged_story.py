@@ -26,7 +26,8 @@ def merged(page: Page, name: str, file: str) -> None:
     expect(shown.locator("li")).to_contain_text(file)
     shown.locator("button.file").click()
     expect(shown.locator("td.added").first).to_contain_text(f"print('{file}')")
-    shown.get_by_role("button", name="Merge").click()
+    shown.get_by_role("button", name="Merge", exact=True).click()
+    shown.get_by_role("button", name="Merge into main").click()
     expect(shown.locator(".standing")).to_contain_text("no changes")
 
 

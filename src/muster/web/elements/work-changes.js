@@ -184,7 +184,7 @@ class WorkChanges extends Part {
     show(this.error, failed);
     const { total, behind, target } = this.found;
     const acts = [
-      ["Merge", store.operates && total.files > 0, () => this.#act("merge", "Merge"), `Merge into ${target}`],
+      ["Merge", store.operates && total.files > 0, () => this.#merge(), `Merge into ${target}`],
       ["Rebase", store.operates && behind > 0, () => this.#act("rebase", "Rebase"), `Rebase onto ${target}`],
       ["Ask for changes", true, () => this.#ask(), "Ask the agent for changes"],
       [
@@ -224,13 +224,22 @@ class WorkChanges extends Part {
     const { total } = this.found;
     const what = total.files ? `${count(total)} that are not merged` : "no changes";
     const force = total.files > 0;
+    const discard = () => this.#act("discard", "Discard", { force });
+    const label = force ? "Discard unmerged work" : "Discard it";
+    this.#confirm(`Discard the worktree and its branch, with ${what}?`, label, discard, "stop");
+  }
+
+  #merge() {
+    const target = visible(this.found.target, 60);
+    const merge = () => this.#act("merge", "Merge");
+    this.#confirm(`Merge ${count(this.found.total)} into ${target}?`, `Merge into ${target}`, merge, "main");
+  }
+
+  /** Ask before a step that the page cannot take back. */
+  #confirm(question, label, act, kind) {
     this.form.replaceChildren(
-      h("p", { text: `Discard the worktree and its branch, with ${what}?` }),
-      pushButton(
-        force ? "Discard unmerged work" : "Discard it",
-        () => this.#act("discard", "Discard", { force }),
-        { class: "stop" },
-      ),
+      h("p", { text: question }),
+      pushButton(label, act, { class: kind }),
       pushButton("Keep it", () => setHidden(this.form, true), { class: "quiet" }),
     );
     setHidden(this.form, false);
