@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from tests.asking import asker
 from tests.live import Scene, Server, a_scene, live
 from tests.web.channels import member, opened, said
-from tests.web.pages import Watched
+from tests.web.pages import PHONE, Watched
 
 
 @pytest.fixture(scope="module")
@@ -45,22 +45,26 @@ def test_a_channel_is_created_with_its_members_in_the_order_of_choosing(
 
 
 def test_a_channel_says_why_its_agents_have_left(person: Watched, tmp_path: Path) -> None:
-    home = tmp_path / "home"
+    home, name = tmp_path / "home", "broken".ljust(64, "w")
     home.mkdir()
     (home / "muster.toml").write_text(
-        "[agents.broken]\ncommand = ['sh', '-c', 'read line; echo no key >&2; exit 3']\n"
-        "autostart = true\nlong_lived = true\n[channels.desk]\nmembers = ['broken']\n"
+        f"[agents.{name}]\ncommand = ['sh', '-c', 'read line; echo no key >&2; exit 3']\n"
+        f"autostart = true\nlong_lived = true\n[channels.desk]\nmembers = ['{name}']\n"
     )
     with live(home) as server:
         page = person.signed_in(server, "#/channel/desk")
         page.get_by_label("Message", exact=True).fill("Hello")
         page.keyboard.press("Enter")
         head = page.locator(".room .head")
-        expect(head).to_contain_text("broken failed: exit code 3: no key")
+        expect(head).to_contain_text(f"{name} failed: exit code 3: no key")
         expect(page.locator("channel-post .does")).to_have_text(
-            "Your message is kept until broken can read it."
+            f"Your message is kept until {name} can read it."
         )
         expect(page.locator("channel-post .effect")).to_have_text("")
+        page.set_viewport_size(PHONE)
+        page.goto(f"{server.url}/#/")
+        expect(page.locator("needs-list li strong")).to_have_text(name)
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
 def test_a_team_without_agents_is_told_how_to_get_one(person: Watched, tmp_path: Path) -> None:
