@@ -92,7 +92,9 @@ def test_a_viewer_may_only_read(server: Server, boss: Asker) -> None:
     with asker(server, secret) as viewer:
         assert viewer.get(f"/api/agents/{name}")["name"] == name
         viewer.refused("POST", f"/api/agents/{name}/connect", 403, "forbidden")
-        viewer.refused("GET", "/api/tokens", 403, "forbidden")
+        problem = viewer.refused("GET", "/api/tokens", 403, "forbidden")
+        assert "A token of role viewer may not do this: list" in problem["detail"]
+        assert "/api/" not in problem["detail"]
         assert viewer.get("/api/state")["role"] == "viewer"
         assert boss.get("/api/state")["role"] == "operator"
         for method, path, body in (

@@ -167,9 +167,10 @@ def caller_of(token: Token, team: Team) -> ApiCaller:
 
 def _forbidden(token: Token, route: Route) -> Forbidden:
     needed = " or ".join(sorted(route.may))
+    deed = route.summary.partition(". ")[0].rstrip(".")
     return Forbidden(
         who=f"A token of role {token.role}",
-        act=f"call {route.method} {route.path}",
+        act=f"do this: {deed[:1].lower()}{deed[1:]}",
         remedy=f"Use a token of role {needed}.",
     )
 
