@@ -2,6 +2,7 @@
 
 import pytest
 
+from muster.limits import BURN_PIECES_MAX
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.state import Phase, TurnState
@@ -268,22 +269,70 @@ def test_work_in_progress_counts_for_limits_at_once_and_is_interrupted_there() -
     assert scene.session("Lyra").spending == Usage()
 
 
-def test_a_session_that_cannot_be_interrupted_ends_after_its_work() -> None:
+def test_a_session_that_cannot_be_interrupted_is_stopped_now() -> None:
     scene = pair(Budget(cost_usd=1))
     events = spends(scene, DOLLAR)
     assert not facts(events, e.WorkInterrupted)
-    assert facts(events, e.StopRequested)[0].urgency is Urgency.GRACEFUL
+    assert facts(events, e.StopRequested)[0].urgency is Urgency.NOW
+
+
+def test_work_counts_while_it_goes_on_and_once() -> None:
+    scene = pair()
+    spends(scene, DOLLAR)
+    spends(scene, Usage(cost_usd=0.5))  # a report that falls back takes nothing away
+    spends(scene, DOLLAR + DOLLAR)
+    works(scene, "Lyra", DOLLAR + DOLLAR + DOLLAR, turn=False)
+    lyra = scene.agent("Lyra")
+    assert lyra.used == lyra.run.used == scene.session("Lyra").used == DOLLAR + DOLLAR + DOLLAR
+    assert (lyra.burn.today_usd, scene.team.burn.today_usd) == (3.0, 3.0)
 
 
 def test_work_without_a_result_is_paid_for_too() -> None:
     scene = pair()
     spends(scene, DOLLAR)
-    assert scene.agent("Lyra").used == Usage()
+    assert scene.agent("Lyra").used == DOLLAR
     scene.ends("Lyra", e.Outcome.CRASHED)
     assert scene.agent("Lyra").used == DOLLAR
+
+
+@pytest.mark.parametrize(
+    ("budget", "note", "trigger"),
+    [
+        (
+            Budget(cost_usd_per_day=3),
+            "$3.00 spent today, and $3 a day are allowed",
+            "budget",
+        ),
+        (
+            Budget(team_cost_usd_per_day=3),
+            "$3.00 spent by the team today, and $3 a day are allowed",
+            "budget",
+        ),
+        (Budget(cost_usd_per_minute=2), "$2.00 a minute, and $2 are allowed", "runaway"),
+    ],
+)
+def test_limits_of_a_day_and_of_a_rate_hold_in_the_middle_of_work(
+    budget: Budget, note: str, trigger: str
+) -> None:
+    scene = pair(budget)
+    for dollars in (1.0, 2.0):
+        assert not facts(spends(scene, Usage(cost_usd=dollars)), e.DesiredSet)
+        scene.later(1)
+    [desired] = facts(spends(scene, Usage(cost_usd=3.0)), e.DesiredSet)
+    assert (desired.note, desired.trigger) == (note, trigger)
 
 
 def test_an_invalid_usage_of_work_in_progress_is_refused() -> None:
     scene = pair()
     spent = c.ReportSpending(session=scene.session("Lyra").id, usage=Usage(cost_usd=-1))
     assert "costUsd" in str(scene.refuse(spent, "invalid"))
+
+
+def test_a_rate_of_many_small_reports_is_that_of_few_large_ones() -> None:
+    scene = pair()
+    for number in range(1, 2 * BURN_PIECES_MAX):
+        spends(scene, Usage(cost_usd=number / 100))
+        scene.later(1)
+    recent = scene.agent("Lyra").burn.recent
+    assert len(recent) == BURN_PIECES_MAX
+    assert round(sum(each.cost_usd for each in recent), 8) == (2 * BURN_PIECES_MAX - 1) / 100

@@ -664,7 +664,7 @@ class UsageReported(Fact, frozen=True, kw_only=True):
 
 
 class WorkSpending(Fact, frozen=True, kw_only=True):
-    """The usage of the present piece of work so far. Its result tells all of it, and counts."""
+    """The usage of the present piece of work so far, which counts; the result tells all of it."""
 
     seat: SeatId
     session: SessionId

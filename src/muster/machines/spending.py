@@ -1,8 +1,9 @@
 """Spending: cost and tokens of work with models, and the limits on them.
 
-A session's result reports its usage; an agent that connects by itself reports its own. An agent
-that reaches a limit is paused, and the note names the limit: before its next turn starts, or in the
-middle of work where its session tells what it uses on the way and can be interrupted.
+A session's result reports its usage; an agent that connects by itself reports its own. A session
+that tells what it uses on the way is charged at once, and its result for the rest. An agent that
+reaches a limit is paused, and the note names the limit: before its next turn starts, or in the
+middle of work.
 """
 
 from datetime import datetime
@@ -29,18 +30,16 @@ def session_result(team: Team, event: Event, fact: e.SessionResult) -> Team:
     """Add the usage of a result to the agent, session, conversation and channel."""
     session = team.sessions[fact.session]
     led = fact.conversation if session.task is None else None
-    agent = charged(team.agents[fact.seat], fact.usage, led)
-    agent = replace(agent, burn=burnt(agent.burn, fact.usage, event.ts))
+    team = finished(team, session, fact.usage, event.ts, led)
+    agent = team.agents[fact.seat]
     if agent.run.more_work:
         agent = replace(agent, run=replace(agent.run, more_work=agent.run.more_work - 1))
-    team = replace(team, burn=burnt(team.burn, fact.usage, event.ts))
     if agent.conversation not in team.delegation.conversations:
         agent = replace(agent, conversation=None)  # it is closed, and this was its last result
     if fact.ok and session.task is None:  # work succeeded: an earlier failure is over
         agent = replace(agent, run=replace(agent.run, failures=0, last_failure=None))
     team = replace(team, agents=put(team.agents, agent.seat, agent))
-    used = session.used + fact.usage
-    session = replace(session, used=used, spending=NOTHING_USED, has_result=True)
+    session = replace(team.sessions[fact.session], has_result=True)
     team = replace(team, sessions=put(team.sessions, session.id, session))
     if session.task is not None:
         team = charge(team, session.task, fact.usage)
@@ -51,14 +50,52 @@ def session_result(team: Team, event: Event, fact: e.SessionResult) -> Team:
 
 
 def work_spending(team: Team, event: Event, fact: e.WorkSpending) -> Team:
-    """The present work counts for limits at once, and for the agent with its result."""
-    session = replace(team.sessions[fact.session], spending=fact.usage)
-    return replace(team, sessions=put(team.sessions, session.id, session))
+    """Add what the present work has used since it was last told to the agent and the session."""
+    return spent(team, team.sessions[fact.session], fact.usage, event.ts)
 
 
-def unfinished(agent: Agent, session: Session) -> Agent:
-    """An agent whose session has ended: work without a result has been paid for, too."""
-    return agent if session.spending == NOTHING_USED else charged(agent, session.spending, None)
+def spent(team: Team, session: Session, usage: Usage, at: datetime) -> Team:
+    """The team after a report of what the present work of a session has used so far.
+
+    What was reported before is charged already. A report that falls back takes nothing away.
+    """
+    more = usage - session.spending
+    return _charged_for(team, session, session.spending + more, at)
+
+
+def finished(
+    team: Team, session: Session, usage: Usage, at: datetime, led: ConversationId | None
+) -> Team:
+    """The team after the result of a session's work, which tells all that it has used."""
+    team = _charged_for(team, session, usage, at)
+    agent = team.agents[session.seats[0]]
+    if led is not None:
+        agent = replace(agent, conversation_used=agent.conversation_used + usage)
+    session = replace(team.sessions[session.id], spending=NOTHING_USED)
+    return replace(
+        team,
+        agents=put(team.agents, agent.seat, agent),
+        sessions=put(team.sessions, session.id, session),
+    )
+
+
+def _charged_for(team: Team, session: Session, usage: Usage, at: datetime) -> Team:
+    """The team with the usage of the present work in place of what was charged for it before."""
+    before, more = session.spending, usage - session.spending
+    agent = team.agents[session.seats[0]]
+    agent = replace(
+        agent,
+        run=replace(agent.run, used=agent.run.used - before + usage),
+        used=agent.used - before + usage,
+        burn=burnt(agent.burn, more, at),
+    )
+    session = replace(session, used=session.used - before + usage, spending=usage)
+    return replace(
+        team,
+        burn=burnt(team.burn, more, at),
+        agents=put(team.agents, agent.seat, agent),
+        sessions=put(team.sessions, session.id, session),
+    )
 
 
 def usage_reported(team: Team, event: Event, fact: e.UsageReported) -> Team:
@@ -67,8 +104,13 @@ def usage_reported(team: Team, event: Event, fact: e.UsageReported) -> Team:
     It counts for the rate of the team, which people see, and not for the limit of the team's day:
     an agent could stop all others with it.
     """
-    agent = charged(team.agents[fact.seat], fact.usage, None)
-    agent = replace(agent, burn=burnt(agent.burn, fact.usage, event.ts))
+    agent = team.agents[fact.seat]
+    agent = replace(
+        agent,
+        run=replace(agent.run, used=agent.run.used + fact.usage),
+        used=agent.used + fact.usage,
+        burn=burnt(agent.burn, fact.usage, event.ts),
+    )
     rate = burnt(team.burn, fact.usage, event.ts).recent
     team = replace(team, burn=replace(team.burn, recent=rate))
     team = replace(team, agents=put(team.agents, agent.seat, agent))
@@ -87,16 +129,6 @@ def charge_channel(team: Team, channel: Channel, usage: Usage, at: datetime) -> 
         burn=burnt(channel.burn, usage, at),
     )
     return replace(team, channels=put(team.channels, channel.id, channel))
-
-
-def charged(agent: Agent, usage: Usage, conversation: ConversationId | None) -> Agent:
-    """An agent with a usage added, also to the conversation that it leads, if any."""
-    return replace(
-        agent,
-        run=replace(agent.run, used=agent.run.used + usage),
-        used=agent.used + usage,
-        conversation_used=agent.conversation_used + (usage if conversation else NOTHING_USED),
-    )
 
 
 def implausible(usage: Usage) -> str:
@@ -118,9 +150,9 @@ def require_plausible(usage: Usage) -> None:
 
 def budget_limit_reached(agent: Agent, session: Session) -> str:
     """The limit of its budget that an agent has reached; empty if none."""
-    budget, now = agent.run.budget, session.spending
-    return over(agent.run.used + now, budget.cost_usd, budget.tokens, "") or over(
-        session.used + now, budget.session_cost_usd, budget.session_tokens, " in one session"
+    budget = agent.run.budget
+    return over(agent.run.used, budget.cost_usd, budget.tokens, "") or over(
+        session.used, budget.session_cost_usd, budget.session_tokens, " in one session"
     )
 
 

@@ -1,8 +1,9 @@
 """Enums and small records that facts, commands and the state share."""
 
+from collections.abc import Callable
 from datetime import datetime
 from enum import StrEnum
-from typing import Final, Literal, TypeVar
+from typing import Final, Literal
 
 import msgspec
 
@@ -173,27 +174,26 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
         read = self.input_tokens + self.cache_read_tokens + self.cache_write_tokens
         return read + self.output_tokens
 
-    def __add__(self, other: "Usage") -> "Usage":
-        """The sum of two usages. Costs are rounded to a millionth of a cent.
+    def __sub__(self, other: "Usage") -> "Usage":
+        """The parts of a usage that go beyond another one."""
+        return self._each(other, lambda one, two: max(one - two, 0))
 
-        The sum saturates, and negative parts count as 0: an old log may hold reports that were not
-        validated.
-        """
+    def __add__(self, other: "Usage") -> "Usage":
+        """The sum, which saturates. Negative parts, which an old log may hold, count as 0."""
+        return self._each(other, _sum)
+
+    def _each(self, other: "Usage", combine: Callable[[float, float], float]) -> "Usage":
         return Usage(
-            cost_usd=round(_sum(self.cost_usd, other.cost_usd), 8),
-            input_tokens=_sum(self.input_tokens, other.input_tokens),
-            output_tokens=_sum(self.output_tokens, other.output_tokens),
-            cache_read_tokens=_sum(self.cache_read_tokens, other.cache_read_tokens),
-            cache_write_tokens=_sum(self.cache_write_tokens, other.cache_write_tokens),
+            cost_usd=round(float(combine(self.cost_usd, other.cost_usd)), 8),
+            input_tokens=int(combine(self.input_tokens, other.input_tokens)),
+            output_tokens=int(combine(self.output_tokens, other.output_tokens)),
+            cache_read_tokens=int(combine(self.cache_read_tokens, other.cache_read_tokens)),
+            cache_write_tokens=int(combine(self.cache_write_tokens, other.cache_write_tokens)),
         )
 
 
-N = TypeVar("N", int, float)
-
-
-def _sum(one: N, other: N) -> N:
-    zero, most = type(one)(0), type(one)(USAGE_SUM_MAX)
-    return min(max(one, zero) + max(other, zero), most)
+def _sum(one: float, other: float) -> float:
+    return min(max(one, 0) + max(other, 0), USAGE_SUM_MAX)
 
 
 NOTHING_USED = Usage()

@@ -7,7 +7,7 @@ The log is read once, a page at a time, and the sums are cached.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 import msgspec
@@ -100,8 +100,8 @@ class Tally:
         self.sessions: dict[SessionId, SpentSession] = {}
         """The newest last."""
 
-        self._unfinished: dict[SessionId, SpentSession] = {}
-        """What sessions have used on work that has no result yet."""
+        self._unfinished: dict[SessionId, dict[DayKey, Usage]] = {}
+        """What sessions have used on work that has no result yet, by day and without a model."""
 
     def add(self, page: Sequence[Stored]) -> None:
         """Add up some more events, in order."""
@@ -115,21 +115,32 @@ class Tally:
                 self._charge(spent.conversation, spent.usage)
 
     def _spend(self, kind: str, spent: _Spent) -> None:
-        """Add usage to its day and its session. Work that a kill cut off counts at its end."""
-        session, seat, usage = spent.session, spent.seat, spent.usage
-        if kind == "work_spending" and session is not None and seat is not None:
-            self._unfinished[session] = SpentSession(seat, usage)
+        """Add usage to its day and its session: of work that goes on as far as it is told."""
+        session, seat = spent.session, spent.seat
+        parts = {} if session is None else self._unfinished.pop(session, {})
+        if kind == "session_end":
             return
-        left = None if session is None else self._unfinished.pop(session, None)
-        if kind == "session_end" and left is not None:
-            seat, usage = left
+        key = DayKey(spent.ts[:10], seat, spent.model)
+        usage = spent.usage - sum(parts.values(), start=NOTHING_USED)
+        if kind == "work_spending" and session is not None:
+            self._unfinished[session] = {**parts, key: parts.get(key, NOTHING_USED) + usage}
+        elif spent.model:
+            self._name_model(parts, spent.model)
         if usage == NOTHING_USED and not spent.refund_usd:
             return
-        self._on_day(DayKey(spent.ts[:10], seat, spent.model), usage, spent.refund_usd)
+        self._on_day(key, usage, spent.refund_usd)
         if session is not None and seat is not None:
             before = self.sessions.pop(session, SpentSession(seat, NOTHING_USED))
             self.sessions[session] = SpentSession(seat, before.usage + usage)
             _keep_newest(self.sessions, SESSIONS_MAX)
+
+    def _name_model(self, parts: Mapping[DayKey, Usage], model: str) -> None:
+        """The result of work names the model that the parts before it were done with."""
+        for key, usage in parts.items():
+            left = self.days.pop(key, NOTHING_USED) - usage
+            if left != NOTHING_USED:
+                self.days[key] = left
+            self._on_day(key._replace(model=model), usage, 0.0)
 
     def _on_day(self, key: DayKey, usage: Usage, refund_usd: float) -> None:
         sum_ = self.days.get(key, NOTHING_USED) + usage

@@ -281,3 +281,14 @@ def test_a_day_counts_work_that_was_cut_off_and_a_price_that_was_too_high() -> N
     assert {key.seat: used.cost_usd for key, used in tally.days.items()} == {9: 0.75, 10: 0.25}
     assert {key.day for key in tally.days} == {day}
     assert tally.sessions[session].usage == more
+
+
+def test_a_day_counts_work_that_goes_on_and_its_result_once_with_its_model() -> None:
+    tally, session, used = Tally(), SessionId("s-1"), Usage(cost_usd=0.5, output_tokens=5)
+    more = Usage(cost_usd=0.75, output_tokens=9)
+    tally.add(in_log(event(1, e.WorkSpending(seat=SeatId(9), session=session, usage=used))))
+    assert [(key.model, used.cost_usd) for key, used in tally.days.items()] == [("", 0.5)]
+    result = e.SessionResult(seat=SeatId(9), session=session, ok=True, usage=more, model="opus")
+    tally.add(in_log(event(2, result)))
+    assert [(key.model, used) for key, used in tally.days.items()] == [("opus", more)]
+    assert tally.sessions[session].usage == more

@@ -1,7 +1,8 @@
 """How fast money is spent: the burn rate of the last minutes, and the sum of a day.
 
-The cost of a piece of work is known when it is done. So a rate counts what was spent after the
-first piece of work in its window, over the time since then: one expensive piece is no rate at all.
+The cost of a piece of work is known when it is done, or bit by bit where its session tells it on
+the way. A rate counts what was spent after the first of these in its window, over the time since
+then: one expensive piece is no rate at all.
 """
 
 from datetime import datetime
@@ -27,7 +28,10 @@ def burnt(burn: Burn, usage: Usage, at: datetime) -> Burn:
         return burn
     day = at.strftime(_DAY)
     before = burn.today_usd if burn.day == day else 0.0
-    recent = (*_recent(burn, at), PieceCost(at=at, cost_usd=usage.cost_usd))[-BURN_PIECES_MAX:]
+    recent, cost = _recent(burn, at), usage.cost_usd
+    if len(recent) == BURN_PIECES_MAX:  # the first is kept: the rate is measured from there
+        recent, cost = recent[:-1], recent[-1].cost_usd + cost
+    recent = (*recent, PieceCost(at=at, cost_usd=cost))
     return Burn(recent=recent, day=day, today_usd=round(before + usage.cost_usd, 8))
 
 

@@ -26,7 +26,7 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines import spending
 from muster.machines.actors import refuse_agent, refuse_by_hand
-from muster.machines.breaker.burn import burnt, over_rate
+from muster.machines.breaker.burn import over_rate
 from muster.machines.events import Fact
 from muster.machines.identity.wake_orders import is_being_woken, packed, wake_requested
 from muster.machines.ids import (
@@ -68,7 +68,6 @@ from muster.machines.state import Agent, Phase, Session, Status, Team
 from muster.machines.turns.messages import message_to_lead
 from muster.machines.turns.speech import indented
 from muster.machines.vocabulary import (
-    NOTHING_USED,
     RUNAWAY,
     Authority,
     RunMode,
@@ -303,7 +302,8 @@ def report_result(team: Team, command: c.ReportResult, now: datetime) -> Iterato
         conversation=led or session.task,
         model=command.model,
     )
-    stop = _limit_reached(team, agent, session, command, led, now)
+    after = spending.finished(team, session, command.usage, now, led)
+    stop = _limit_reached(after, agent.seat, after.sessions[session.id], led, now)
     if stop is not None:
         yield from pause_for(team, agent, *stop)
         return
@@ -324,45 +324,47 @@ def report_spending(team: Team, command: c.ReportSpending, now: datetime) -> Ite
     if command.usage == session.spending:
         return
     yield e.WorkSpending(seat=agent.seat, session=session.id, usage=command.usage)
-    reached = spending.budget_limit_reached(agent, replace(session, spending=command.usage))
-    is_free = agent.run.more_work > 1  # a person allowed some more
-    if reached and session.urgency is None and not is_free:
-        yield from pause_for(team, agent, reached)
-        if session.interruptible:
-            yield e.WorkInterrupted(seat=agent.seat, session=session.id)
+    after = spending.spent(team, session, command.usage, now)
+    stop = _limit_reached(after, agent.seat, after.sessions[session.id], None, now)
+    if stop is None or session.urgency is not None:
+        return
+    if session.interruptible:
+        yield from pause_for(team, agent, *stop)
+        yield e.WorkInterrupted(seat=agent.seat, session=session.id)
+    else:  # only its end keeps it from spending more
+        yield from pause_for(team, agent, *stop, urgency=Urgency.NOW)
 
 
 def _limit_reached(
-    team: Team,
-    agent: Agent,
-    session: Session,
-    command: c.ReportResult,
-    led: ConversationId | None,
-    now: datetime,
+    after: Team, seat: SeatId, session: Session, led: ConversationId | None, now: datetime
 ) -> tuple[str, str] | None:
-    """The reason why an agent is paused after a piece of work, and the trigger."""
+    """The reason why an agent is paused, with its last usage charged, and the trigger."""
+    agent = after.agents[seat]
     if agent.run.more_work > 1:  # a person allowed some more
         return None
-    usage = command.usage
-    after = spending.charged(agent, usage, led)
-    after = replace(after, burn=burnt(agent.burn, usage, now))
-    used = replace(session, used=session.used + usage, spending=NOTHING_USED)
     reached = (
-        spending.budget_limit_reached(after, used)
-        or spending.lead_limit_reached(after, led, team.delegation.allowance)
-        or spending.day_limit_reached(replace(team, burn=burnt(team.burn, usage, now)), after, now)
+        spending.budget_limit_reached(agent, session)
+        or spending.lead_limit_reached(agent, led, after.delegation.allowance)
+        or spending.day_limit_reached(after, agent, now)
     )
     if reached:
         return reached, "budget"
-    runaway = over_rate(after.burn, agent.run.budget.cost_usd_per_minute)
+    runaway = over_rate(agent.burn, agent.run.budget.cost_usd_per_minute)
     return (runaway, RUNAWAY) if runaway else None
 
 
-def pause_for(team: Team, agent: Agent, reached: str, trigger: str = "budget") -> Iterator[Fact]:
-    """Pause an agent at a limit: no further turn, and its session stops gracefully."""
+def pause_for(
+    team: Team,
+    agent: Agent,
+    reached: str,
+    trigger: str = "budget",
+    *,
+    urgency: Urgency = Urgency.GRACEFUL,
+) -> Iterator[Fact]:
+    """Pause an agent at a limit: no further turn, and its session stops."""
     if agent.run.desired is not PAUSE:
         yield desire(agent, PAUSE, trigger, MUSTER, reached)
-    yield from stop_all(team, agent, Urgency.GRACEFUL, reached)
+    yield from stop_all(team, agent, urgency, reached)
 
 
 def interrupt_work(team: Team, command: c.InterruptWork, now: datetime) -> Sequence[Fact]:

@@ -13,7 +13,6 @@ from muster.machines.ids import SeatId, SessionId
 from muster.machines.maps import drop, put
 from muster.machines.names import without_running_name
 from muster.machines.policies import RUN_NOW, STOPS, RunPolicy
-from muster.machines.spending import unfinished
 from muster.machines.state import (
     Agent,
     Evidence,
@@ -136,12 +135,11 @@ def session_end(team: Team, event: Event, fact: e.SessionEnd) -> Team:
     if fact.task is not None:
         agent = team.agents[fact.seats[0]]
         left = tuple(each for each in agent.tasks if each != fact.session)
-        agent = unfinished(agent, team.sessions[fact.session])
         team = _with(team, replace(agent, tasks=left))
         return replace(team, sessions=drop(team.sessions, fact.session))
     for seat in fact.seats:
         team = _without_session(team, team.agents[seat])
-    agent = unfinished(team.agents[fact.seats[0]], team.sessions[fact.session])
+    agent = team.agents[fact.seats[0]]
     failure = _last_failure(team, agent.run, event, fact)
     run = replace(agent.run, last_failure=failure)
     if fact.outcome is Outcome.COMPLETED:

@@ -22,6 +22,7 @@ from muster.store.codec import decode
 from muster.views.access import ShowEvent, shown_events
 from muster.views.answers.since import ChannelTalk, SinceEntry, SinceKind, SinceView
 from muster.views.channels import usage_view
+from muster.views.content.spent import SpentOnce
 from muster.views.history import moment_of
 from muster.views.why import BlockingLog
 
@@ -49,6 +50,7 @@ TOLD: Final = LogFilter(
             "state_transition",
             "usage_recorded",
             "usage_reported",
+            "work_spending",
         }
     )
 )
@@ -74,6 +76,7 @@ class SinceDigest:
         self._titles = titles
         self._entries: dict[tuple[str, str], SinceEntry] = {}
         self._channels: dict[ChannelId, int] = {}
+        self._once = SpentOnce()
         self._spent = NOTHING_USED
         self._costs: list[tuple[datetime, float]] = []
 
@@ -97,9 +100,10 @@ class SinceDigest:
                 self._answered(event, event.fact)
             case e.StateTransition(machine=Machine.TURNS, trigger="wait_requested"):
                 self._waits(event, event.fact)
-            case e.SessionResult() | e.UsageReported() | e.UsageRecorded():
-                self._spent += event.fact.usage
-                self._costs.append((event.ts, event.fact.usage.cost_usd))
+            case e.SessionResult() | e.UsageReported() | e.UsageRecorded() | e.WorkSpending():
+                used = self._once.more(event.fact)
+                self._spent += used
+                self._costs.append((event.ts, used.cost_usd))
             case _:
                 pass
 

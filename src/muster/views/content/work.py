@@ -17,6 +17,7 @@ from muster.store.base import EventStore, LogFilter
 from muster.store.codec import decode
 from muster.views.access import ShowEvent, shown_events
 from muster.views.answers.work import CallView, CostView, MarkKind, MarkView, WorkLane, WorkView
+from muster.views.content.spent import SpentOnce
 
 EVENTS_MAX: Final = 50_000
 """Events that one picture reads: the newest. It takes about a second."""
@@ -43,6 +44,7 @@ WORK: Final = LogFilter(
             "usage_recorded",
             "usage_reported",
             "user_message",
+            "work_spending",
         }
     )
 )
@@ -69,6 +71,7 @@ class WorkDrawing:
         """Draw it with the names of this team."""
         self._team = team
         self._window = window
+        self._spent = SpentOnce()
         self._calls: dict[SeatId, list[CallView]] = {}
         self._open: dict[tuple[SeatId, str], int] = {}
         self._marks: dict[SeatId, list[MarkView]] = {}
@@ -93,8 +96,8 @@ class WorkDrawing:
             case e.SessionEnd(outcome=outcome) if outcome in FAILURES:
                 for seat in event.fact.seats:
                     self._mark(seat, MarkKind.FAILURE, event, event.fact.reason or outcome)
-            case e.SessionResult() | e.UsageReported() | e.UsageRecorded():
-                self._spend(event, event.fact.usage.cost_usd)
+            case e.SessionResult() | e.UsageReported() | e.UsageRecorded() | e.WorkSpending():
+                self._spend(event, self._spent.more(event.fact).cost_usd)
             case _:
                 pass
 
