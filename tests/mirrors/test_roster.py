@@ -9,6 +9,7 @@ from muster.engine.dispatcher import Commit
 from muster.errors import Retired
 from muster.machines.commands import EnrollAgent, RenameAgent, SummonAgents
 from muster.machines.events import WarningLogged
+from muster.machines.identity.listing import match_tables
 from muster.machines.identity.palette import PALETTE
 from muster.machines.ids import HERE, MUSTER, NodeId, SeatId
 from muster.machines.names import seat_called
@@ -124,6 +125,47 @@ def test_a_table_renamed_to_the_name_of_another_agent_leaves_both_as_they_are() 
         (warning,) = (event.fact for commit in commits for event in commit.events)
         assert isinstance(warning, WarningLogged)
         assert "could not be followed: The name 'Lyra' belongs to seat 10" in warning.text
+
+    run(scene())
+
+
+@pytest.mark.parametrize("more", [(), ("Ada",)])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_of_two_tables_with_one_former_name_neither_costs_an_agent_its_seat(
+    more: tuple[str, ...], *, is_first: bool
+) -> None:
+    """Ada was retired though her table was there, and a restart made another team of the file."""
+
+    async def scene() -> None:
+        dispatcher = await a_dispatcher(MemoryStore(), ManualClock())
+        await enlist(dispatcher, [plan("Ada"), plan("Bob")], lambda agent: True)
+        ada = replace(plan("Ada"), formerly=("Bob",))
+        cyd = replace(plan("Cyd"), formerly=("Bob", *more))
+        tables = [ada, cyd] if is_first else [cyd, ada]
+        for at_boot in (False, True):
+            await enlist(dispatcher, tables, lambda agent: True, at_boot=at_boot)
+            agents = dispatcher.team.agents
+            assert [agents[seat].id for seat in sorted(agents)] == ["Ada", "Cyd"]
+            assert not any(agent.retired or agent.dismissed_until for agent in agents.values())
+            assert seats_of(dispatcher.team, tables) == {SeatId(9): ada, SeatId(10): cyd}
+
+    run(scene())
+
+
+def test_an_agent_with_the_name_of_a_table_that_is_refused_stays() -> None:
+    """Whether Bob's table was renamed or Ada's has a wrong note is for a person to say."""
+
+    async def scene() -> None:
+        dispatcher = await a_dispatcher(MemoryStore(), ManualClock())
+        await enlist(dispatcher, [plan("Ada"), plan("Bob")], lambda agent: True)
+        for at_boot in (False, True):
+            tables = [replace(plan("Ada"), formerly=("Bob",))]
+            await enlist(dispatcher, tables, lambda agent: True, at_boot=at_boot)
+            agents = dispatcher.team.agents
+            assert [agents[seat].id for seat in sorted(agents)] == ["Ada", "Bob"]
+            assert not any(agent.retired or agent.dismissed_until for agent in agents.values())
+            (match,) = match_tables(dispatcher.team, tables)
+            assert "The name 'Ada' belongs to seat 9" in str(match.refused)
 
     run(scene())
 

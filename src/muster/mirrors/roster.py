@@ -7,7 +7,7 @@ to another agent changes nothing.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Coroutine, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -29,7 +29,7 @@ from muster.machines.commands import (
     SetDesired,
 )
 from muster.machines.identity.listing import Listed, Match, exchanges, match_tables, present
-from muster.machines.ids import GRID_SEATS, MUSTER, NodeId, SeatId, name_key
+from muster.machines.ids import GRID_SEATS, MUSTER, NodeId, SeatId
 from muster.machines.names import seat_called
 from muster.machines.policies import RunPolicy
 from muster.machines.state import Agent, Team
@@ -95,19 +95,17 @@ async def enlist(
     `at_boot`, and when they are first seen. On one `node` of several, the plans say nothing about
     the agents of the others.
     """
-    rings = exchanges(dispatcher.team, plans)
-    await _try_all(dispatcher, [ExchangeNames(seats=ring) for ring in rings])
     await _rename(dispatcher, plans)
-    plans = await _followed(dispatcher, plans)
+    matches = await _followed(dispatcher, plans)
     if can_run is not None:
-        await _dismiss_others(dispatcher, plans, can_run, node)
-    new = [plan for plan in plans if _is_new(dispatcher.team, plan)]
-    await _together(_arrival(dispatcher, each) for each in match_tables(dispatcher.team, plans))
-    planned = seats_of(dispatcher.team, plans).items()
+        kept = {*(match.seat for match in matches), *_seats_named(dispatcher.team, plans)}
+        await _dismiss_others(dispatcher, kept, can_run, node)
+    new = [match for match in matches if _is_new(dispatcher.team, match.table)]
+    await _together(_arrival(dispatcher, match) for match in matches)
+    planned = _seated(dispatcher.team, matches).items()
     await _try_all(dispatcher, [_configuration(seat, plan) for seat, plan in planned])
-    souls = [(seat, plan.soul) for seat, plan in planned if plan.soul.strip()]
-    await _try_all(dispatcher, list(_gifts(dispatcher.team, souls)))
-    for seat, plan in seats_of(dispatcher.team, plans if at_boot else new).items():
+    await _try_all(dispatcher, list(_gifts(dispatcher.team, planned)))
+    for seat, plan in _seated(dispatcher.team, matches if at_boot else new).items():
         if plan.policy.autostart and not _file_decides(dispatcher.team.agents[seat], plan):
             await _try(dispatcher, AutostartAgent(seat=seat))
 
@@ -136,6 +134,8 @@ def _is_run_as_usual(agent: Agent) -> bool:
 
 async def _rename(dispatcher: Dispatcher, plans: Sequence[Plan]) -> None:
     """Rename agents as the plans say. One may have to wait for the name of another."""
+    rings = exchanges(dispatcher.team, plans)
+    await _try_all(dispatcher, [ExchangeNames(seats=ring) for ring in rings])
     tried: list[Command] = []
     while pending := [each for each in _renames(dispatcher.team, plans) if each not in tried]:
         for command in pending:
@@ -150,19 +150,37 @@ def _renames(team: Team, plans: Sequence[Plan]) -> Iterator[Command]:
             yield RenameAgent(seat=agent.seat, name=match.table.name)
 
 
-async def _followed(dispatcher: Dispatcher, plans: Sequence[Plan]) -> list[Plan]:
-    """The plans that can be followed, under the names that their agents have. The rest is said."""
-    followed: list[Plan] = []
+async def _followed(dispatcher: Dispatcher, plans: Sequence[Plan]) -> list[Match[Plan]]:
+    """The plans that can be followed, under the names that their agents have. The rest is said.
+
+    Whom they are about is decided here, once: under other names they would say something else.
+    """
+    followed: list[Match[Plan]] = []
     for match in match_tables(dispatcher.team, plans):
         agent = present(dispatcher.team, match)
         if match.refused is not None:
             await _warn(dispatcher, match.refused, match.seat)
         if agent is not None:
             formerly = match.table.formerly if match.refused is None else agent.noted or ()
-            followed.append(replace(match.table, name=agent.id, formerly=formerly))
+            known = replace(match.table, name=agent.id, formerly=formerly)
+            followed.append(Match(known, agent.seat, None))
         elif match.refused is None:
-            followed.append(match.table)
+            followed.append(match)
     return followed
+
+
+def _seats_named(team: Team, plans: Sequence[Plan]) -> Iterator[SeatId]:
+    """The seats of the agents that have the names of plans, whoever these are about."""
+    return (seat for plan in plans if (seat := seat_called(team, plan.name)) is not None)
+
+
+def _seated(team: Team, matches: Sequence[Match[Plan]]) -> dict[SeatId, Plan]:
+    """The plans by the seats that their agents have after their arrival."""
+    found = ((match.seat, match.table) for match in matches)
+    seats = ((seat_called(team, plan.name) if seat is None else seat, plan) for seat, plan in found)
+    return {
+        seat: plan for seat, plan in seats if seat is not None and not team.agents[seat].retired
+    }
 
 
 def _is_new(team: Team, plan: Plan) -> bool:
@@ -181,20 +199,19 @@ def _file_decides(agent: Agent, plan: Plan) -> bool:
 
 async def _dismiss_others(
     dispatcher: Dispatcher,
-    plans: Sequence[Plan],
+    kept: Container[SeatId],
     can_run: Callable[[Agent], bool],
     node: NodeId | None,
 ) -> None:
-    """Dismiss the agents that the settings named and name no longer.
+    """Dismiss the agents that the settings named and name no longer: all but those to be kept.
 
     A summoned agent keeps its seat while there is a program for all summoned agents. One that was
     never named keeps it anyway, and is paused where there is no program for it.
     """
-    named = {name_key(plan.name) for plan in plans}
     leaving: list[Command] = []
     for seat in sorted(dispatcher.team.agents):
         agent = dispatcher.team.agents[seat]
-        if agent.name is None or agent.retired or name_key(agent.name) in named:
+        if agent.name is None or agent.retired or seat in kept:
             continue
         if node not in (None, agent.node):
             continue
@@ -246,11 +263,11 @@ def _enrolment(plan: Plan, seat: SeatId | None) -> Command:
     )
 
 
-def _gifts(team: Team, souls: Sequence[tuple[SeatId, str]]) -> Iterator[Command]:
+def _gifts(team: Team, planned: Iterable[tuple[SeatId, Plan]]) -> Iterator[Command]:
     """The souls of the settings for agents that have none: a soul is given once."""
-    for seat, soul in souls:
-        if not team.agents[seat].soul:
-            yield EditSoul(seat=seat, soul=soul, reason=FROM_SETTINGS)
+    for seat, plan in planned:
+        if plan.soul.strip() and not team.agents[seat].soul:
+            yield EditSoul(seat=seat, soul=plan.soul, reason=FROM_SETTINGS)
 
 
 def _configuration(seat: SeatId, plan: Plan) -> ConfigureAgent:

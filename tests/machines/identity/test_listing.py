@@ -134,6 +134,13 @@ def test_the_later_agent_of_a_name_is_renamed_where_its_table_goes_on() -> None:
     assert seats(scene, *tables) == [ONE, TWO, SeatId(11)]
 
 
+def test_of_two_tables_that_note_an_agent_the_one_with_a_new_name_has_it() -> None:
+    """The other one lost the agent of its own name, who was retired."""
+    scene = listed("Ann", "Tom")
+    assert seats(scene, table("Ann", "Tom"), table("Zoe", "Tom")) == [ONE, TWO]
+    assert seats(scene, table("Zoe", "Tom", "Ann"), table("Ann", "Tom")) == [TWO, ONE]
+
+
 def test_a_table_can_rename_an_agent_that_had_none() -> None:
     scene = Scene()
     imported(scene, "Tom")

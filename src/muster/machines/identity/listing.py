@@ -59,10 +59,14 @@ def present(team: Team, match: Match[AnyListed]) -> Agent | None:
 
 
 def _renamed_tables(team: Team, tables: Iterable[Listed]) -> Mapping[SeatId, Listed]:
-    """The tables that were renamed, by the seats of their agents, which have former names still."""
+    """The tables that were renamed, by the seats of their agents, which have former names still.
+
+    Of two tables that note the same agent, the one whose name is new is about it: the other one is
+    about the agent of its own name.
+    """
     named = {name_key(table.name): table for table in tables}
     moved = _exchanged(team, tables)
-    for table in tables:
+    for table in sorted(tables, key=lambda each: seat_called(team, each.name) is not None):
         if any(each is table for each in moved.values()):
             continue
         seat = next(_formerly_run(team, table, named), None)
