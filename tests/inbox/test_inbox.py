@@ -12,7 +12,7 @@ from muster.inbox.inbox import Inbox
 from muster.machines import commands as c
 from muster.machines.commands import Command
 from muster.machines.events import MessagesDelivered
-from muster.machines.ids import ChannelId, SeatId, agent_actor
+from muster.machines.ids import ChannelId, NodeId, SeatId, agent_actor
 from muster.machines.state import Status, TurnState
 from muster.machines.vocabulary import Authority, Awaits, InterruptMode, RunMode, TurnConfig
 from muster.store.memory import MemoryStore
@@ -657,5 +657,25 @@ def test_messages_beyond_the_limit_of_an_answer_come_with_the_next(
         await team.says("five")
         await team.says("six")
         assert texts(await team.ask(ADA, {DESIGN: 1})) == ["five"]
+
+    run(scene())
+
+
+def test_a_message_is_new_on_one_node_only_if_the_agent_polls_two_at_once() -> None:
+    async def scene() -> None:
+        team = await a_team()
+        beside = await a_dispatcher(team.store.beside(), ManualClock(), "box-life", NodeId("box"))
+        box = Team(team.store, beside, Inbox(a_feed(team.store, beside), beside))
+        await settled()
+        asked = [asyncio.ensure_future(each.ask(BEN, wait_s=LONG_SECONDS)) for each in (team, box)]
+        await settled()
+        await team.tells(BEN, "Ship it.")
+        told, _ = await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
+        [answer] = [each.result() for each in told]
+        assert [each.text for each in answer.messages] == ["Ship it."]
+        await settled()
+        assert [each.done() for each in asked].count(True) == 1  # the other one still waits
+        for each in asked:
+            each.cancel()
 
     run(scene())

@@ -163,7 +163,7 @@ class Inbox:
                 # Committed before the answer: after a crash the messages count as delivered, and
                 # come again, marked as such, with the turn.
                 if not await _delivered(found.deliveries, send):
-                    # Its removal is decided, and seen here when it is committed: wait for that.
+                    # The reason is decided, and seen here when it is committed: wait for that.
                     # To look again at once would keep the event loop from the commit, for ever.
                     found = NOTHING_PENDING
             if found.next is not None:
@@ -413,13 +413,18 @@ class Inbox:
 
 
 async def _delivered(deliveries: Sequence[DeliverMessages], send: Send) -> bool:
-    """Commit deliveries; False in a race: the agent was just removed from the channel."""
+    """Commit deliveries; False in a race: the agent was just removed from the channel, or another
+    node has delivered the same messages to another client of the agent.
+
+    The last delivery is that of the task; those before it only skip the agent's own messages.
+    """
+    receipt: Receipt | None = None
     try:
         for delivery in deliveries:
-            await send(delivery)
+            receipt = await send(delivery)
     except NotAMember:
         return False
-    return True
+    return receipt is None or receipt.repeated or bool(receipt.events)
 
 
 def _look_at(written: asyncio.Future[None]) -> None:
