@@ -773,7 +773,7 @@ LOG = (
             "http/routes/people/test_nodes.py": [
                 "test_the_nodes_of_a_team_are_listed_with_their_sessions_and_agents",
                 "test_an_agent_is_moved_and_off_a_node_that_is_away_only_by_a_word",
-                "test_the_verb_lists_nodes_without_a_server",
+                "test_verbs_show_nodes_and_the_agents_on_them_without_a_server",
             ],
             "stress/test_nodes.py": [
                 "test_no_agent_runs_twice_and_all_run_again_after_every_fault",

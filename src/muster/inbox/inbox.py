@@ -413,18 +413,13 @@ class Inbox:
 
 
 async def _delivered(deliveries: Sequence[DeliverMessages], send: Send) -> bool:
-    """Commit deliveries; False in a race: the agent was just removed from the channel, or another
-    node has delivered the same messages to another client of the agent.
-
-    The last delivery is that of the task; those before it only skip the agent's own messages.
-    """
-    receipt: Receipt | None = None
+    """Commit deliveries; False in a race: the agent was just removed, or another node was first."""
     try:
-        for delivery in deliveries:
-            receipt = await send(delivery)
+        receipts = [await send(delivery) for delivery in deliveries]
     except NotAMember:
         return False
-    return receipt is None or receipt.repeated or bool(receipt.events)
+    # The last one is that of the task; those before it only skip the agent's own messages.
+    return not receipts or receipts[-1].repeated or bool(receipts[-1].events)
 
 
 def _look_at(written: asyncio.Future[None]) -> None:

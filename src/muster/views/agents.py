@@ -32,6 +32,7 @@ from muster.views.run.running import (
     last_wake,
     limits_of_session,
     next_start,
+    node_of,
     runs_for,
     unanswered,
     waits_for,
@@ -85,8 +86,11 @@ def view_agents(
 
 
 def _at_rest(team: Team) -> Team:
-    """The team while no server runs: no status has been confirmed since a start."""
-    return msgspec.structs.replace(team, nodes={})
+    """The team while no server runs here: no status has been confirmed since a start.
+
+    A team on several machines goes on elsewhere; its log says which of them are away.
+    """
+    return team if len(team.nodes) > 1 else msgspec.structs.replace(team, nodes={})
 
 
 def _in_order(team: Team, *, retired: bool = False) -> Iterator[Agent]:
@@ -106,6 +110,7 @@ def view_agent(team: Team, agent: Agent, now: datetime, *, whole: bool = False) 
         authority=agent.authority,
         disabled=agent.disabled,
         session=agent.session,
+        node=node_of(team, agent),
         desired=agent.run.desired,
         current=agent.run.current,
         badge=badge_of(team, agent),

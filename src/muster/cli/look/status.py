@@ -265,6 +265,8 @@ def _unborn(team: TeamView) -> Iterator[str]:
 
 def _notes(agent: AgentView) -> Iterator[str]:
     failure = agent.last_failure
+    if agent.node is not None:
+        yield f"on {agent.node}"
     if agent.state_file_problem:
         yield f"its state file: {agent.state_file_problem}"
     if failure is not None:

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Literal
 
 from muster.machines.documents import AgentDocument, HandedOver, WakeCheck
-from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
+from muster.machines.ids import ChannelId, ConversationId, NodeId, SeatId, SessionId
 from muster.machines.vocabulary import (
     ApprovalScope,
     Authority,
@@ -266,6 +266,9 @@ class AgentView(View, frozen=True, kw_only=True):
     authority: Authority
     disabled: bool
     session: SessionId | None
+    node: NodeId | None = None
+    """The machine that it runs on, or else belongs to; null in a team on one machine."""
+
     desired: RunMode
     current: RunMode
     badge: Badge

@@ -1,9 +1,10 @@
-"""Parts of views about running: wakes, failures, the next start, dependencies."""
+"""Parts of views about running: wakes, failures, the next start, the machine, dependencies."""
 
 from collections.abc import Mapping
 from typing import Final
 
 from muster.machines.identity.wake_words import wake_line
+from muster.machines.ids import NodeId
 from muster.machines.run_control.gate import missing_dependencies
 from muster.machines.run_control.live import own_session
 from muster.machines.state import Agent, RunControl, Team
@@ -53,6 +54,14 @@ def next_start(agent: Agent) -> NextStart | None:
     if run.scheduled_at is not None:
         starts.append(NextStart(at=run.scheduled_at, why="schedule"))
     return min(starts, key=lambda each: each.at, default=None)
+
+
+def node_of(team: Team, agent: Agent) -> NodeId | None:
+    """The node that an agent runs on, or else belongs to; None in a team on one machine."""
+    if len(team.nodes) < 2:
+        return None
+    session = None if agent.session is None else team.sessions.get(agent.session)
+    return (agent.node if session is None else session.node) or None
 
 
 def runs_for(agent: Agent) -> RunsFor | None:

@@ -116,11 +116,13 @@ function limitsOf({ budget, counted }) {
 /** The same for a card, in one line: `every 30m · after db · in nightly`. */
 export function factLine(agent) {
   const file = agent.stateFileProblem ? "state file in trouble" : "";
-  if (agent.authority !== "muster") return file;
+  const place = agent.node ? `on ${agent.node}` : "";
+  if (agent.authority !== "muster") return file || place;
   const { schedule, nextStart, restart, groups, after, budget, runsFor } = agent;
   const next = nextStart?.why === "schedule" ? `, next ${moment(nextStart.at)}` : "";
   return [
     file,
+    place,
     schedule && `${schedule}${next}`,
     !schedule && runsFor === "loop" && "loop",
     !schedule && restart !== "always" && `restart ${restart}`,

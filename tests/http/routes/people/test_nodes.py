@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from muster.machines import commands as c
-from muster.machines.ids import HERE, NodeId, SessionId
+from muster.machines.ids import HERE, NodeId, SeatId, SessionId
 from muster.machines.vocabulary import Authority, RunMode
 from tests.asking import Asker, asker
 from tests.homes import muster as typed
@@ -53,6 +53,7 @@ def test_the_nodes_of_a_team_are_listed_with_their_sessions_and_agents(
     assert (box["name"], box["labels"], box["room"]) == (BOX, ["gpu"], 4)
     assert box["awaySince"] is not None
     assert (box["sessions"], box["agents"], box["running"]) == (1, ["Mia"], ["Mia"])
+    assert operator.get("/api/agents/Mia")["node"] == BOX
 
 
 def test_an_agent_is_moved_and_off_a_node_that_is_away_only_by_a_word(
@@ -67,9 +68,11 @@ def test_an_agent_is_moved_and_off_a_node_that_is_away_only_by_a_word(
     assert muster.agent("Mia").node == HERE
 
 
-def test_the_verb_lists_nodes_without_a_server(tmp_path: Path) -> None:
+def test_verbs_show_nodes_and_the_agents_on_them_without_a_server(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    play(home, JOIN, LOST)
+    of_box = c.ConfigureAgent(seat=SeatId(9), authority=Authority.MUSTER, node=BOX)
+    play(home, JOIN, ENROL, of_box, LOST)
+    assert "Mia: on gpu-box" in typed("status", "--home", str(home)).stdout
     told = typed("nodes", "--home", str(home)).stdout
     assert "gpu-box" in told
     assert "away since" in told
