@@ -337,6 +337,7 @@ def test_a_person_sets_the_cost_limit_of_a_channel(
 
 def test_approval_requests_are_accessible(inspector: Watched, muster: Inside) -> None:
     asked = muster.asks("Ada", "Bash", "\n".join(f"step {number}" for number in range(30)))
+    muster.asks("Ada", "Edit", "file_path: core.py", change=DIFF)
     page = inspector.signed_in(muster.server)
     page.set_viewport_size(PHONE)
     for place in ("", "agent/Ada", "channel/design"):

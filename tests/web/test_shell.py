@@ -6,7 +6,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, Request, expect
+from playwright.sync_api import Browser, Page, Request, Route, expect
 
 from muster.http.static import FOLDER, POLICY, STYLE, WORKERS, dashboard, style_parts
 from tests.asking import Asker, a_name, asker
@@ -419,3 +419,18 @@ def test_fifty_events_a_second_disturb_neither_focus_nor_frame_rate(
     assert page.url.endswith(f"#/agent/{name}/why")
     slow = [each for each in page.evaluate("window.long") if each > 200]
     assert len(slow) < 20  # a page that is slow is so at each of the hundred, a busy machine at few
+
+
+def test_a_server_that_gives_no_sign_is_noticed(visitor: Watched, server: Server) -> None:
+    page = visitor.context.new_page()
+    page.clock.install()
+    visitor.kept = page
+    page = visitor.signed_in(server, "?stream=direct")
+    held: list[Route] = []
+    page.route("**/api/events*", lambda route: held.append(route))
+    page.clock.fast_forward(21_000)  # longer than the pause between two signs of life
+    expect(page.locator("connection-pill")).to_have_text(
+        re.compile(r"^no answer since .+, reconnecting$")
+    )
+    held[0].continue_()
+    expect(page.locator("connection-pill")).to_have_text("live")

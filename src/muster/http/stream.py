@@ -72,6 +72,8 @@ _NO_CHANNEL: Final = ChannelId("")
 """The place of the names in the queue of a stream, beside partial texts by channel."""
 
 _KEEP_ALIVE: Final = b": keep-alive\n\n"
+_PAGE_KEEP_ALIVE: Final = b"event: alive\ndata: {}\n\n"
+"""A page sees no comments, and must notice a server that is silent."""
 
 
 class Streams:
@@ -334,7 +336,7 @@ class EventStream:
             except TimeoutError:
                 if not self.is_allowed():
                     return self.end()
-                await self.write(_KEEP_ALIVE, send)
+                await self.write(_PAGE_KEEP_ALIVE if self.person else _KEEP_ALIVE, send)
                 continue
             if message["type"] == "http.disconnect":
                 return self.end()

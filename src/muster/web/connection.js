@@ -6,11 +6,13 @@ import { at } from "./address.js";
 
 const RING = 2000;
 const RETRY_MS = 1000;
+const SILENT_MS = 20_000; // the server gives a sign every 15 s
 
 export class Connection {
   #tell;
   #source = null;
   #retry = null;
+  #silence = null;
   #ring = [];
   #gathered = [];
   #flush = null;
@@ -44,6 +46,7 @@ export class Connection {
 
   close() {
     clearTimeout(this.#retry);
+    clearTimeout(this.#silence);
     this.#source?.close();
     this.#source = this.#retry = null;
   }
@@ -52,12 +55,27 @@ export class Connection {
     this.#retry = null;
     const source = new EventSource(at(`/api/events?after=${this.last}`));
     this.#source = source;
+    this.#listen(source);
     source.onopen = () => this.#opened();
     source.onerror = () => this.#lost(source);
     source.addEventListener("cursor_unknown", (message) => this.#forget(JSON.parse(message.data)));
     source.addEventListener("looking", (message) => this.#see(JSON.parse(message.data)));
     source.addEventListener("partial", (message) => this.#written(JSON.parse(message.data)));
     for (const type of this.#types) source.addEventListener(type, (message) => this.#heard(message));
+    for (const type of ["open", "alive", "looking", "partial", ...this.#types])
+      source.addEventListener(type, () => this.#listen(source));
+  }
+
+  /** Notice a server that is frozen, or a network that is gone: the browser tells of neither. */
+  #listen(source) {
+    const at = Date.now();
+    clearTimeout(this.#silence);
+    this.#silence = setTimeout(() => {
+      if (this.#source !== source) return;
+      this.#become("silent", at);
+      source.close();
+      this.#connect();
+    }, SILENT_MS);
   }
 
   #heard(message) {
@@ -107,9 +125,9 @@ export class Connection {
     this.#retry = setTimeout(() => this.#connect(), RETRY_MS);
   }
 
-  #become(state) {
+  #become(state, since = Date.now()) {
     if (this.status.state === state) return;
-    this.status = { state, since: Date.now() };
+    this.status = { state, since };
     this.#tell({ status: this.status });
   }
 }

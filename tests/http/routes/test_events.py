@@ -302,6 +302,8 @@ def test_a_quiet_stream_says_now_and_then_that_it_is_alive(
         team = await a_team()
         async with reading(team.streams.open(None, EVERYTHING)) as reader:
             await eventually(lambda: reader.text.count(": keep-alive\n\n") >= 3)
+        async with reading(team.streams.open(None, EVERYTHING, person="Grace")) as reader:
+            await eventually(lambda: reader.text.count("event: alive\ndata: {}\n\n") >= 3)
 
     run(scene())
 

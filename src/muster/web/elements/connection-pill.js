@@ -24,6 +24,7 @@ const WORDS = {
   connecting: () => "connecting",
   live: () => "live",
   reconnecting: (at) => `disconnected since ${at}, reconnecting`,
+  silent: (at) => `no answer since ${at}, reconnecting`,
   "signed out": () => "signed out: `muster open` prints a link to sign in",
 };
 
