@@ -266,12 +266,19 @@ class Intake:
                 await self._end_forgotten_turn(channel, result)
             elif worked_in is None and not self._told.answered:
                 await self._done(None, result.text or None)
-            if self._told.taken_upto > self._agent.read:  # an answer need not be words
+            is_read = self._told.taken_upto > self._agent.read  # an answer need not be words
+            if is_read and not (result.interrupted and self._is_stopping):
                 await self._send(c.MarkRead(seat=self._seat, upto=self._told.taken_upto))
         elif result.unasked and result.ok and worked_in is None:
             await self._tell_unasked(result.text)
         self._told.answered = False  # what comes now is other work
         await self._report(result, worked_in)
+
+    @property
+    def _is_stopping(self) -> bool:
+        """Whether the session was asked to end: work that is cut off then has answered nothing."""
+        session = self._dispatcher.team.sessions.get(self._session)
+        return session is not None and session.urgency is not None
 
     async def _tell_unasked(self, text: str) -> None:
         """Tell the human what came of work that the program began itself, outside of any turn."""

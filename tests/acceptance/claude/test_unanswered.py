@@ -139,6 +139,44 @@ def test_a_message_is_answered_by_the_next_session_after_a_kill(
         assert not team.log("messages_unanswered")
 
 
+def stop_and_wake(team: Team, box: Box) -> None:
+    """A person stops Ada at once, and wakes it again."""
+    home = str(box.work / ".muster")
+    for act in (["stop", "Ada", "--now", "--wait"], ["wake", "Ada"]):
+        done = muster(*act, "--home", home)
+        assert done.returncode == 0, done.stderr
+    team.until(lambda _: ("Ada", "Here I am.") in team.thread("Ada"))
+    assert "[human] (told before): hello" in handed(team)[-1]
+    assert not team.log("messages_unanswered")
+
+
+def test_a_message_to_a_frozen_program_is_answered_after_a_stop(
+    model: ScriptedModel, box: Box
+) -> None:
+    model.add(Rule(match="hello", reply="Here I am."))
+    with claude_team(box, table("Ada", box.env)) as (team, _):
+        start(team, "Ada")
+        os.kill(team.pid("Ada"), signal.SIGSTOP)
+        ask(team, "Ada", "hello")
+        team.until(lambda _: bool(team.log("messages_delivered")))
+        stop_and_wake(team, box)
+        assert len(handed(team)) == 1
+
+
+def test_a_message_whose_work_a_stop_cuts_off_is_answered_by_the_next_session(
+    model: ScriptedModel, box: Box
+) -> None:
+    thinks = Hold()
+    model.add(Rule(match="hello", times=1, reply=[thinks, "Lost."]))
+    model.add(Rule(match="hello", reply="Here I am."))
+    with claude_team(box, table("Ada", box.env)) as (team, _):
+        start(team, "Ada")
+        ask(team, "Ada", "hello")
+        assert thinks.reached.wait(SLOW_SECONDS)
+        stop_and_wake(team, box)
+        assert len(handed(team)) == 2
+
+
 def test_a_model_that_refuses_has_answered(model: ScriptedModel, box: Box) -> None:
     model.add(Rule(match="fine", reply="Fine."))
     model.add(Rule(reply=["No.", Refusal()]))

@@ -14,9 +14,9 @@ from tests.machines.scene import Scene, facts
 HOUR = 3600
 
 
-def at_work() -> Scene:
+def at_work(*, confirms_prompts: bool = False) -> Scene:
     scene = Scene()
-    scene.running("Lyra")
+    scene.running("Lyra", confirms_prompts=confirms_prompts)
     scene.later(60)
     return scene
 
@@ -76,6 +76,45 @@ def test_a_message_that_was_answered_or_whose_session_ended_in_order_is_not_retu
     scene.later(HOUR)
     scene.up("Lyra")
     assert facts(fails(scene), e.MessagesReturned) == []
+
+
+STOPS = {
+    "now": (True, False, -15),
+    "killed in the end": (False, False, -9),
+    "of a program that tells what it has read": (False, True, 0),
+}
+
+
+@pytest.mark.parametrize(("now", "confirms", "code"), STOPS.values(), ids=STOPS)
+def test_a_stop_by_a_person_answers_nothing(now: bool, confirms: bool, code: int) -> None:
+    scene = at_work(confirms_prompts=confirms)
+    upto = asked(scene)
+    scene.want("Lyra", RunMode.PAUSE, now=now)
+    events = scene.ends("Lyra", code=code, reason="killed")
+    [returned] = facts(events, e.MessagesReturned)
+    assert (returned.upto, returned.reason) == (upto, "killed")
+    assert facts(events, e.SessionRequested) == [], "nothing starts before a person wants it"
+    scene.want("Lyra", CONTINUOUS)
+    scene.up("Lyra", confirms_prompts=confirms)
+    assert scene.agent("Lyra").has_unread
+    scene.do(c.DeliverMessages(seat=scene.seat("Lyra"), upto=upto))
+    scene.want("Lyra", RunMode.PAUSE, now=now)
+    again = scene.ends("Lyra", code=code)
+    assert facts(again, e.MessagesReturned) == [], "it is handed over once more only"
+    assert scene.agent("Lyra").unanswered is not None
+
+
+def test_a_stop_returns_nothing_that_was_answered_or_ended_in_order() -> None:
+    scene = at_work()
+    asked(scene)
+    scene.want("Lyra", RunMode.PAUSE)
+    assert facts(scene.ends("Lyra", code=-15), e.MessagesReturned) == [], "it was let finish"
+    scene.want("Lyra", CONTINUOUS)
+    scene.up("Lyra")
+    asked(scene, "and now?")
+    scene.do(c.TellHuman(seat=scene.seat("Lyra"), text="well!"))
+    scene.want("Lyra", RunMode.PAUSE, now=True)
+    assert facts(scene.ends("Lyra", code=-9), e.MessagesReturned) == []
 
 
 def test_words_answer_only_the_messages_that_the_program_had_taken_up() -> None:

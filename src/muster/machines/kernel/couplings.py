@@ -379,9 +379,8 @@ def _ended(team: Team, event: Event, fact: e.SessionEnd) -> Iterator[Command]:
         yield c.Doze(seat=seat)
         # Last: the turn that becomes free must not go to the session that has just ended.
         yield from _work_has_stopped(team, agent)
-    if fact.outcome is not Outcome.COMPLETED:
-        reason = fact.reason or f"its session {fact.outcome}"
-        yield c.ReturnMessages(seat=fact.seats[0], reason=reason)
+    reason = fact.reason or f"its session {fact.outcome}"
+    yield c.ReturnMessages(seat=fact.seats[0], reason=reason)
     yield from tell_of_end(team, team.agents[fact.seats[0]], fact.outcome, _last_words(team, fact))
     yield c.StartSession(seat=fact.seats[0], trigger="next")
     yield from _offered_again(team, team.agents[fact.seats[0]])

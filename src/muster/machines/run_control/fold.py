@@ -1,6 +1,7 @@
 """The fold of the run control facts: how each one changes the state."""
 
 from datetime import datetime
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -32,6 +33,9 @@ from muster.machines.vocabulary import (
     RunMode,
     Urgency,
 )
+
+_KILLED: Final = -9
+"""The exit code of a program that was killed (SIGKILL)."""
 
 
 def initial_run(
@@ -140,6 +144,8 @@ def session_end(team: Team, event: Event, fact: e.SessionEnd) -> Team:
     for seat in fact.seats:
         team = _without_session(team, team.agents[seat])
     agent = team.agents[fact.seats[0]]
+    if _has_done_its_work(team.sessions[fact.session], fact):
+        agent = replace(agent, handed_from=agent.delivered)
     failure = _last_failure(team, agent.run, event, fact)
     run = replace(agent.run, last_failure=failure)
     if fact.outcome is Outcome.COMPLETED:
@@ -148,6 +154,17 @@ def session_end(team: Team, event: Event, fact: e.SessionEnd) -> Team:
         run = replace(run, failures=run.failures + 1)
     team = _with_run(team, agent, run)
     return replace(team, sessions=drop(team.sessions, fact.session))
+
+
+def _has_done_its_work(session: Session, fact: e.SessionEnd) -> bool:
+    """Whether a session leaves no direct message to answer, even if it said nothing.
+
+    That is only so for a program that cannot tell what it has read and ends in order, by itself or
+    when it is asked to finish; others have said so of each message that they are done with.
+    """
+    was_killed = session.urgency is Urgency.NOW or fact.code == _KILLED
+    in_order = fact.outcome is Outcome.COMPLETED and not was_killed
+    return in_order and not session.confirms_prompts
 
 
 def _without_session(team: Team, agent: Agent) -> Team:

@@ -4,8 +4,11 @@ They are returned to the inbox once, and the next session gets them again. If th
 answer them either, they stay unanswered until a person tries again: a message that ends every
 session would be paid for without an end.
 
+A stop by a person is no answer: what a stopped session left is returned like that of a failed one.
+
 Only the messages that the session itself was handed count. Those before it were handed to a session
-that ended in order, and such a session need not say anything.
+that had done its work; one that ends in order need not say anything, if it cannot tell what it has
+read.
 """
 
 from collections.abc import Iterator, Sequence
