@@ -126,6 +126,23 @@ def test_the_lead_is_told_of_every_end_while_it_is_there() -> None:
     assert facts(scene.ends("Lyra"), e.UserMessage) == []
 
 
+@pytest.mark.parametrize("lead_first", [True, False])
+def test_the_lead_is_told_of_every_end_after_muster_was_killed(*, lead_first: bool) -> None:
+    scene = hosted()
+    scene.boot()
+    order = ("Julian", "Lyra") if lead_first else ("Lyra", "Julian")
+    ended = [event for name in order for event in scene.ends(name, Outcome.LOST)]
+    (told,) = facts(ended, e.UserMessage)
+    assert told.text.startswith("[AGENT ENDED: Lyra]")
+    assert at(scene, LEAD_SEAT).has_unread, "the next session of the lead is handed it"
+
+
+def test_the_lead_is_told_of_no_end_while_muster_stops() -> None:
+    scene = hosted()
+    scene.do(c.StopMuster(reason="SIGTERM"))
+    assert facts(scene.ends("Lyra"), e.UserMessage) == []
+
+
 @pytest.mark.parametrize(("rule", "words"), [("everybody", ": a stack trace"), ("members", "")])
 def test_the_lead_is_not_told_the_last_words_of_a_member_of_a_private_channel(
     rule: str, words: str

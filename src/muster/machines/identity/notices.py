@@ -8,7 +8,7 @@ from muster.machines.commands import Command
 from muster.machines.ids import MUSTER
 from muster.machines.state import Agent, Team
 from muster.machines.turns.speech import indented
-from muster.machines.vocabulary import Authority
+from muster.machines.vocabulary import Authority, RunMode
 
 
 def tell_of_end(team: Team, agent: Agent, outcome: str, words: str) -> Iterator[Command]:
@@ -34,5 +34,16 @@ def tell_of_name(team: Team, agent: Agent, fact: e.AgentRenamed) -> Iterator[Com
 
 def _told(team: Team, agent: Agent, text: str) -> Iterator[Command]:
     lead = team.lead
-    if lead is not None and lead.present and lead.seat != agent.seat and team.shutdown is None:
+    if lead is None or lead.seat == agent.seat or team.shutdown is not None:
+        return
+    if lead.present or _comes_back(lead):
         yield c.SendMessage(text=text, speaker_name=MUSTER)
+
+
+def _comes_back(lead: Agent) -> bool:
+    """Whether a lead that is not awake is between two sessions of a program that always runs.
+
+    When muster itself was killed, the sessions of the lead and of its agents end in any order.
+    """
+    always = lead.run.long_lived and lead.run.desired is RunMode.CONTINUOUS
+    return always and lead.authority is Authority.MUSTER and not lead.disabled
