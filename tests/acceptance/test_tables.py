@@ -177,6 +177,36 @@ def test_names_are_not_exchanged_while_the_agents_run_and_nothing_is_mixed_up(ho
         assert team.boss.get("/api/state")["settingsProblem"] == ""
 
 
+def test_a_change_of_former_names_alone_is_followed_while_muster_runs(home: Path) -> None:
+    """It was followed at the next start only."""
+    a, b, stays = (f"[agents.{name}]\n{{}}{STAYS}" for name in ("a", "b", "c"))
+    file = (a + b + stays).format
+    (home / "muster.toml").write_text(file("", "", ""))
+    with up(home) as team:
+        team.write(file("formerly = ['b']\n", "formerly = ['a']\n", ""))
+        until(lambda: team.agent("a")["seat"] == 10)
+        assert [team.agent(name)["seat"] for name in "bc"] == [9, 11]
+        applied = team.facts("settings_applied")
+        assert applied[-1]["changes"] == ["agents.a.formerly", "agents.b.formerly"]
+        assert (retired(team), team.boss.get("/api/state")["settingsProblem"]) == ([], "")
+
+
+def test_a_copied_table_has_an_agent_when_its_note_is_removed(home: Path) -> None:
+    """`muster status` says to do so; its complaint was gone, and there was no agent."""
+    (home / "muster.toml").write_text(OLD)
+    with up(home) as team:
+        assert muster("agent", "rename", "old", "new", "--home", str(home)).returncode == 0
+        rest = (home / "muster.toml").read_text() + f"[agents.old]\n{STAYS}"
+        team.write(rest)
+        until(lambda: "old" in team.names())
+        team.write(rest + NEW.replace("new", "copy"))
+        until(lambda: "'copy'" in team.boss.get("/api/state")["settingsProblem"])
+        team.write(rest + f"[agents.copy]\n{STAYS}")
+        until(lambda: "copy" in team.names())
+        assert sorted(team.names()) == ["copy", "new", "old"]
+        assert team.boss.get("/api/state")["settingsProblem"] == ""
+
+
 # ── tables from elsewhere ─────────────────────────────────────────────────────────────────────────
 
 LEAD = """

@@ -196,8 +196,9 @@ def _agent_changes(
         elif before not in old:
             yield f"agents.{name} added"
         if before in old:
+            told = "formerly" if before != name else None  # by the line on the new name
             fields = changed_fields(old[before], agent)
-            yield from (f"agents.{name}.{field}" for field in fields if field != "formerly")
+            yield from (f"agents.{name}.{field}" for field in fields if field != told)
     yield from (f"agents.{name} removed" for name in gone)
 
 
