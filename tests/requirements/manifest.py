@@ -3920,6 +3920,7 @@ APPROVALS = (
                 "test_no_request_moves_to_where_the_pointer_is",
                 "test_a_request_that_has_just_moved_does_not_take_a_press",
                 "test_a_search_for_words_of_a_request_does_not_offer_to_allow_it",
+                "test_a_note_survives_a_reload_and_a_checked_box_leaves_the_keys_alone",
             ],
             "machines/kernel/test_sentences.py": [
                 "test_an_answered_approval_is_shown_with_its_agent"

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -116,5 +118,33 @@ def test_the_program_of_the_lead_is_main(tmp_path: Path) -> None:
             await stage.send(c.StartDelegation(mode=mode, path=str(tmp_path), agents=("ada",)))
             answer = await session.listener.on_permission_request(edit("evil.py"))
             assert answer.reason.startswith("MAIN may not write")
+
+    run(story())
+
+
+def test_requests_of_a_burst_stand_in_the_order_in_which_they_came(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names, started = [str(number) for number in range(8)], count()
+
+    async def slow_at_first(look: Callable[..., object], *given: object) -> object:
+        for _ in range(1000 - 100 * next(started)):  # the facts about the first one take longest
+            await asyncio.sleep(0)
+        return look(*given)
+
+    monkeypatch.setattr(asyncio, "to_thread", slow_at_first)
+
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            await stage.enrol(long_lived=True)
+            ask = (await stage.start()).listener.on_permission_request
+            async with asyncio.TaskGroup() as burst:
+                for each in names:
+                    burst.create_task(ask(Permission(tool="Bash", detail=each)))
+                await eventually(lambda: len(stage.muster.team.agents[ADA].approvals) == len(names))
+                approvals = stage.muster.team.agents[ADA].approvals
+                for each in approvals:
+                    await stage.send(c.AnswerApproval(approval=each.id, allow=False))
+            assert [each.detail for each in approvals] == names
 
     run(story())

@@ -253,7 +253,7 @@ def test_a_request_is_shown_as_text_with_invisible_characters_made_visible(
         for shown in ("⟨U+001B⟩[2J", "⟨U+0000⟩", "soft⟨U+00AD⟩hyphen", "tag⟨U+E0041⟩", "⟨U+2066⟩"):
             expect(row.locator("pre")).to_contain_text(shown)
         expect(row.locator(".wants")).to_contain_text(
-            "asks to use Ba⟨U+202E⟩sh<b> (subagent ⟨U+2066⟩helper<i>)"
+            "asks to use a tool called “Ba⟨U+202E⟩sh<b>” (subagent ⟨U+2066⟩helper<i>)"
         )
         assert row.locator("pre > *").count() == 0
         expect(page.locator("#notices :is(b, i)")).to_have_count(0)

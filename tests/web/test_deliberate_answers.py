@@ -165,3 +165,35 @@ def test_a_search_for_words_of_a_request_does_not_offer_to_allow_it(
     page.keyboard.press("Enter")
     expect(whole).to_have_count(0)
     assert waiting(operator) == []
+
+
+# ── the keyboard in the list ──────────────────────────────────────────────────────────────────────
+
+
+def test_a_note_survives_a_reload_and_a_checked_box_leaves_the_keys_alone(
+    person: Watched, muster: Inside, operator: Asker
+) -> None:
+    first, second = muster.asks("Ada"), muster.asks("Bo")
+    page = person.signed_in(muster.server)
+    request(page, first).get_by_role("textbox", name="Note for Ada").fill("not there")
+    page.reload()
+    note = request(page, first).get_by_role("textbox", name="Note for Ada")
+    expect(note).to_have_value("not there")
+    expect(allow_of(page, second)).to_be_enabled()
+    request(page, first).get_by_role("checkbox", name="Select Ada: Bash").check()
+    page.keyboard.press("j")
+    expect(request(page, second)).to_be_focused()
+    page.keyboard.press("h")
+    expect(request(page, second)).to_have_count(0)
+    page.keyboard.press("u")
+    expect(request(page, second)).to_be_focused()  # what came back
+
+
+def test_a_tool_whose_name_is_a_sentence_is_quoted(
+    person: Watched, muster: Inside, operator: Asker
+) -> None:
+    asked = muster.asks("Ada", "Read (allowed by operator)", "x")
+    page = person.signed_in(muster.server)
+    expect(request(page, asked).locator(".wants")).to_have_text(
+        "asks to use a tool called “Read (allowed by operator)”"
+    )

@@ -328,9 +328,9 @@ def test_an_answer_is_written_in_the_list_and_ends_the_need(
     operator.post("/api/agents/Eva/connect")
     page = person.signed_in(server)
     needs = page.locator("needs-list")
-    operator.post("/api/agents/Eva/messages", {"message": "@human: which one?"}, 201)
+    operator.post("/api/agents/Eva/messages", {"message": "@human: **which** `one`?"}, 201)
     row = needs.get_by_role("listitem").filter(has_text="Eva wrote to you")
-    expect(row).to_be_visible()
+    expect(row).to_contain_text("which one?")
     row.focus()
     page.keyboard.press("r")
     expect(row.get_by_label("Answer to Eva")).to_be_focused()
@@ -340,8 +340,16 @@ def test_an_answer_is_written_in_the_list_and_ends_the_need(
     page.keyboard.type("ond")  # no letter is lost, and none presses a button
     row = needs.get_by_role("listitem").filter(has_text="Eva wrote 2 messages")
     expect(row.get_by_label("Answer to Eva")).to_have_value("the second")
+    operator.post("/api/agents", {"name": "Fay"}, 201)
+    operator.post("/api/agents/Fay/connect")
+    operator.post("/api/agents/Fay/messages", {"message": "@human: and me?"}, 201)
+    expect(needs).to_contain_text("Fay wrote to you")
+    order = needs.locator("li[tabindex]").evaluate_all("rows => rows.map(row => row.ariaLabel)")
+    after = order[(order.index("Eva wrote 2 messages to you") + 1) % len(order)]
     page.keyboard.press("Enter")
     expect(row).to_have_count(0)
+    page.keyboard.press("j")  # goes on where the answer was written
+    expect(needs.locator("li:focus")).to_have_attribute("aria-label", after)
     said = operator.get("/api/agents/Eva/messages")["messages"][-1]
     assert (said["text"], said["speakerName"]) == ("the second", "human")
 

@@ -6,6 +6,7 @@ these is an event in the log; the session gets the answer when that event is on 
 """
 
 import asyncio
+from weakref import WeakValueDictionary
 
 from muster.engine.dispatcher import Commit, Dispatcher
 from muster.engine.ports import Permission, PermissionAnswer
@@ -25,10 +26,24 @@ class Approvals:
         """Watch every commit for requests and answers."""
         self._dispatcher = dispatcher
         self._open: dict[str, asyncio.Future[e.ApprovalAnswered]] = {}
+        self._order: WeakValueDictionary[SessionId, asyncio.Lock] = WeakValueDictionary()
         dispatcher.watch(self._note)
 
     async def ask(self, session: SessionId, seat: SeatId, request: Permission) -> PermissionAnswer:
         """Request an approval for the session of a seat, and wait for the answer."""
+        async with self._order.setdefault(session, asyncio.Lock()):  # as the session asked
+            asked = await self._request(session, seat, request)
+        if isinstance(asked, PermissionAnswer):
+            return asked
+        try:
+            return _verdict(await self._open[asked])
+        finally:
+            self._open.pop(asked, None)
+
+    async def _request(
+        self, session: SessionId, seat: SeatId, request: Permission
+    ) -> PermissionAnswer | str:
+        """The answer where no person is asked, else the id of the request."""
         team = self._dispatcher.team
         denied = None
         if has_policy(team) and not request.is_judged:
@@ -43,7 +58,7 @@ class Approvals:
 
     async def _ask_person(
         self, session: SessionId, actor: str, request: Permission
-    ) -> PermissionAnswer:
+    ) -> PermissionAnswer | str:
         facts = await asyncio.to_thread(facts_of, request)  # it reads files
         command = RequestApproval(
             session=session,
@@ -63,10 +78,7 @@ class Approvals:
             return PermissionAnswer(False, str(refused))
         requested = receipt.events[0].fact
         assert isinstance(requested, e.ApprovalRequested)
-        try:
-            return _verdict(await self._open[requested.approval])
-        finally:
-            self._open.pop(requested.approval, None)
+        return requested.approval
 
     def _note(self, commit: Commit) -> None:
         for event in commit.events:

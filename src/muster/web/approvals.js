@@ -60,7 +60,8 @@ export const answered = ({ allow, how, actor }) =>
 
 /** The request in one line, without the agent's name. */
 export function wants({ tool, by }) {
-  return `asks to use ${visible(tool, 80)}${by ? ` (subagent ${visible(by, 60)})` : ""}`;
+  const name = /^[\w.:-]+$/.test(tool) ? tool : `a tool called “${visible(tool, 80)}”`; // a name may be any sentence
+  return `asks to use ${name}${by ? ` (subagent ${visible(by, 60)})` : ""}`;
 }
 
 // ── screen readers ────────────────────────────────────────────────────────────────

@@ -8,6 +8,7 @@ import { store } from "./store.js";
 
 const LATER_SECONDS = 3600;
 const UNDO_MS = 8000;
+const TOLD_CHARS = 30;
 
 /** Everything that needs a person, most urgent first. */
 export const needs = () => store.needs.needs;
@@ -20,8 +21,11 @@ export function reason(need) {
   const agent = store.agents.get(need.seat);
   if (!agent || !["failing", "stuck"].includes(need.kind)) return need.why;
   const line = meaning(agent.badge);
-  const told = need.why.split(" | ").at(-1); // the line of a trace that says what went wrong
-  return need.kind === "failing" && !line.includes(told) ? `${line}: ${need.why}` : line;
+  // the whole reason, or the line of a trace that says what went wrong: the badge may cut either short
+  const isTold = [need.why, need.why.split(" | ").at(-1)].some((text) =>
+    line.includes(text.slice(0, TOLD_CHARS)),
+  );
+  return need.kind === "failing" && !isTold ? `${line}: ${need.why}` : line;
 }
 
 /** The agent, channel or request that a need is about, and the parts of its address in the page. */

@@ -49,6 +49,6 @@ addEventListener("keydown", (event) => {
 /** Whether the target is a text field, where keys are text. A field of a dialog that is closing does not count: it keeps
  *  the focus for a moment. */
 function writing(target) {
-  const field = target.closest?.("input, textarea, select, [contenteditable]");
+  const field = target.closest?.("input:not([type=checkbox]), textarea, select, [contenteditable]");
   return Boolean(field) && !field.closest("dialog:not([open])");
 }

@@ -89,7 +89,7 @@ export const SECTIONS = [
       { key: "acp.preset", label: "Program", runtime: "acp", choices: PRESETS },
       { key: "acp.model", label: "Model", runtime: "acp", placeholder: "the program's default" },
       { key: "acp.edits", label: "Edits", runtime: "acp", choices: EDITS },
-      { key: "budget.cost_usd", kind: "number", label: "Budget ($)", placeholder: "no limit" },
+      { key: "budget.cost_usd", kind: "number", label: "Budget ($)", placeholder: "those of a day" },
       { key: "description", label: "Description", placeholder: "what it is for" },
     ],
   },

@@ -13,6 +13,7 @@ import {
 } from "../approvals.js";
 import { later, needs } from "../attention.js";
 import { errorLine, h, keyed, pushButton, setAttribute, setHidden, setText, show } from "../dom.js";
+import { draftKey, dropDraft, keepDraft } from "../drafts.js";
 import { Part } from "../part.js";
 import { link } from "../router.js";
 import { Steady } from "../steady.js";
@@ -105,6 +106,7 @@ class ApprovalList extends Part {
     row.classList.add("over");
     row.picked.checked = false;
     row.note.readOnly = true;
+    dropDraft(row.draft);
   }
 
   /** Answer a request whose row could have been read. */
@@ -169,6 +171,8 @@ class ApprovalList extends Part {
       autocomplete: "off",
       maxlength: "500",
     });
+    row.draft = draftKey(`note:${id}`, store.agents.get(seat) ?? {});
+    keepDraft(row.note, row.draft);
     row.allows = permissions(approval).map(([label, scope]) => {
       const press = (event) => this.#answer(row, event, true, row.note.value.trim(), scope, label);
       const found = button(label, scope === "once" ? "allow" : "allow further", approval, press);

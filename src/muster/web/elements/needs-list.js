@@ -14,9 +14,13 @@ import { visible } from "../visible.js";
 import { face } from "./agent-face.js";
 
 const WHY_CHARS = 300;
+const MARKS = /\x60{3}\w*|\x60|\*\*|\|?(?: *:?-{3,}:? *\|)+/g; // of Markdown, which is no use in a line
 const ANSWERED = new Set(["question", "held", "message"]); // with words
 
 class NeedsList extends Part {
+  left = 0; // the place of the row that had the focus and is gone
+  back = null; // the need that was taken back
+
   start() {
     this.heading ??= h("h2", { id: "needs" });
     this.list ??= h("ul", { "aria-labelledby": "needs" });
@@ -54,8 +58,10 @@ class NeedsList extends Part {
   #move(by) {
     const rows = this.#rows;
     if (!rows.length) return false;
-    const at = rows.indexOf(this.#row);
-    rows[at < 0 ? 0 : (at + by + rows.length) % rows.length].focus();
+    const here = rows.indexOf(this.#row);
+    const at = here < 0 ? this.left - (by > 0) : here; // the row that had the focus is gone
+    this.left = 0;
+    rows[(at + by + rows.length) % rows.length].focus();
   }
 
   #press(what) {
@@ -68,8 +74,21 @@ class NeedsList extends Part {
     return note ? note.focus() : false;
   }
 
-  #undo() {
-    undo();
+  async #undo() {
+    const { need } = undoable;
+    if (await undo()) this.back = need;
+    this.#paint();
+  }
+
+  /** What was taken back has the focus again. */
+  #goBack() {
+    const { approval, key } = this.back;
+    const row = approval
+      ? this.querySelector(`[data-approval="${approval}"]`)
+      : this.list.keyedChildren.get(key);
+    if (!row) return;
+    this.back = null;
+    row.focus();
   }
 
   // ── painting ─────────────────────────────────────────────────────────────────────────────
@@ -92,15 +111,17 @@ class NeedsList extends Part {
       (row, need) => this.#update(row, need),
     );
     if (held && !this.#row) {
-      if (typing) this.#typeOn(typing);
+      if (typing) this.#typeOn(typing, at);
       else this.#rows[Math.min(at, this.#rows.length - 1)]?.focus();
     }
+    if (this.back) this.#goBack();
     this.#paintUndo();
   }
 
   /** Go on typing in the row that follows the one that is gone; in no row, where a letter would press a button. */
-  #typeOn(typing) {
+  #typeOn(typing, at) {
     const field = [...this.list.querySelectorAll("input")].find(({ draft }) => draft === typing);
+    if (!field) this.left = at;
     (field ?? document.getElementById("main")).focus();
     field?.setSelectionRange(field.value.length, field.value.length);
   }
@@ -134,9 +155,7 @@ class NeedsList extends Part {
       ...(need.kind === "failed" && oneMore(need)
         ? [act("button again", "Run again", `Run again: ${name}`, () => runAgain(need))]
         : []),
-      ...(need.canGoOn
-        ? [act("button more", "Go on for 10 turns", `Go on for 10 turns: ${name}`, () => goOn(need))]
-        : []),
+      ...(need.canGoOn ? [act("button more", more(need), `${more(need)}: ${name}`, () => goOn(need))] : []),
       act("later", "Later", `Put off for an hour: ${name}`, () => later(need)),
       ...(need.canBeDone ? [doneButton(need, name)] : []),
       ...(row.form ? [row.form] : []),
@@ -181,7 +200,7 @@ class NeedsList extends Part {
   }
 
   #update(row, need) {
-    setText(row.why, visible(reason(need), WHY_CHARS));
+    setText(row.why, visible(reason(need).replace(MARKS, ""), WHY_CHARS));
     setText(row.age, need.since ? `for ${span(secondsSince(need.since))}` : "");
     const failed = store.failed.get(needKey(need));
     show(row.error, failed);
@@ -200,6 +219,8 @@ class NeedsList extends Part {
     );
   }
 }
+
+const more = ({ channel }) => (channel ? "Go on for 10 turns" : "Go on for 10 pieces of work");
 
 /** A limit has stopped the work already: to put it aside is to leave it at that. */
 const doneButton = (need, name) => {

@@ -21,7 +21,10 @@ class RosterTools extends Part {
       type: "search",
       placeholder: "Filter",
       "aria-label": "Filter agents by name, state or group",
-      on: { input: () => this.#narrow() },
+      on: {
+        input: () => this.#narrow(),
+        keydown: (event) => event.key === "Escape" && this.words.blur(),
+      },
     });
     this.order ??= h(
       "select",
