@@ -4,6 +4,7 @@ from msgspec.structs import replace
 
 from muster import limits
 from muster.machines import commands as c
+from muster.machines import ids
 from muster.machines.identity.palette import PALETTE
 from muster.machines.ids import LEAD_SEAT, SeatId
 from muster.machines.state import TurnState
@@ -238,6 +239,15 @@ def shut_out() -> Scene:
 def retired() -> Scene:
     scene = left()
     scene.do(c.RetireAgent(seat=scene.seat("Ada")))
+    return scene
+
+
+def back() -> Scene:
+    """An agent that lived, was dismissed, and is in its seat again."""
+    scene = one_shot(Outcome.COMPLETED)
+    seat = scene.seat("Ada")
+    scene.do(c.DismissAgent(seat=seat), actor=ids.MUSTER)
+    scene.do(c.RestoreAgent(seat=seat), actor=ids.MUSTER)
     return scene
 
 

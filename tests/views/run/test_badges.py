@@ -31,6 +31,7 @@ from tests.views.situations import (
     answered,
     asking,
     at_rest,
+    back,
     begun,
     chosen,
     connected,
@@ -91,6 +92,7 @@ class Row(NamedTuple):
 ROWS = {
     # an agent that muster runs
     "new": Row(enrolled, "IDLE: never started", (START_IT,), ONE_SHOTS),
+    "back": Row(back, "IDLE: paused", (START_IT,), ONE_SHOTS),
     "wanted": Row(wanted, "IDLE: starting", (STOP,)),
     "works": Row(up, "RUNNING: working", (STOP,), RESTARTS),
     "once": Row(lambda: up(RUN_ONCE), "RUNNING: in a single session", (STOP,), RESTARTS),

@@ -22,7 +22,11 @@ class MessageInput(ToolInput, frozen=True, kw_only=True):
         msgspec.Meta(description="The channel to say it in; an agent needs the turn there."),
     ] = None
     to: Annotated[
-        str | None, msgspec.Meta(description="The agent that it is for alone. For people only.")
+        str | None,
+        msgspec.Meta(
+            description="The agent that it is for alone. For people only: an agent in a Claude Code"
+            " session has a `send_message` of its own, which reaches other agents."
+        ),
     ] = None
     reply_to: Annotated[
         int | None, msgspec.Meta(description="The seq of the message that it answers.")

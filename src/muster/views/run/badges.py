@@ -236,7 +236,7 @@ def _paused(agent: Agent) -> str:
     """Why an agent is paused: never started, by a person, after a single session, by a limit."""
     run = agent.run
     if run.set_at is None:
-        return "never started"
+        return "never started" if agent.last_alive_at is None else "paused"
     if run.set_by == MUSTER and not run.is_file_readable:
         return f"paused by {MUSTER}: {run.file_problem}"  # which may have changed since
     match run.set_because:
