@@ -18,6 +18,7 @@ from muster.errors import (
     MusterError,
     StoreFailed,
 )
+from muster.home.folder import make_home
 from muster.home.lock import LOG_FILE
 from muster.machines.events import Event
 from muster.store.base import Snapshot, Stored
@@ -234,6 +235,7 @@ async def test_a_full_disk_refuses_new_events_and_keeps_the_acknowledged_ones(
 async def test_a_disk_that_is_full_from_the_start_is_an_error_that_can_be_retried(
     tmp_path: Path,
 ) -> None:
+    make_home(tmp_path)
     with file_size_limited(64), pytest.raises(StoreFailed):
         await SqliteStore.open(tmp_path)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from muster.store.memory import MemoryLeases, MemoryStore
 from muster.store.postgres.connecting import Database
 from muster.store.postgres.leases import PostgresLeases
 from muster.store.postgres.store import PostgresStore
+from muster.store.sqlite import SqliteStore
 from tests.postgres import a_database, new_team, shared_database
 from tests.store.harness import in_loop
 from tests.waits import LIFE_SECONDS
@@ -92,3 +94,10 @@ async def test_leases_of_a_database_that_does_not_answer_fail_in_time() -> None:
     with pytest.raises(StoreFailed):
         await leases.renew(DESK, FIRST.life, within=0.01)
     await leases.close()
+
+
+@in_loop
+async def test_a_log_that_one_machine_writes_has_no_leases(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path)
+    assert store.leases is None
+    await store.close()

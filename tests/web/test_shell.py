@@ -228,7 +228,7 @@ def test_search_matches_letters_and_enter_opens_the_result(person: Watched, serv
     page.keyboard.press("/")
     page.keyboard.type("fai")
     expect(page.get_by_role("option").first).to_contain_text("Faily")
-    expect(page.get_by_role("option").last).to_contain_text("Message Faily")
+    expect(page.get_by_role("option")).to_have_count(1)  # an act needs its verb first
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Faily", exact=True)).to_be_visible()
     page.keyboard.press("/")

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import msgspec
 import pytest
 
 from muster.machines import commands as c
@@ -50,6 +51,8 @@ def test_a_token_grants_what_its_role_and_its_user_both_permit() -> None:
     assert in_force(scene.team, issued).role is Role.VIEWER
     scene.do(c.SetUser(name="Ada", role=Role.OPERATOR))
     assert in_force(scene.team, issued).role is Role.MEMBER
+    of_nobody = msgspec.structs.replace(issued, user="")
+    assert in_force(scene.team, of_nobody) is of_nobody
 
 
 @pytest.mark.parametrize(

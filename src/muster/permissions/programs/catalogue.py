@@ -70,6 +70,10 @@ _NO_VERSION = named(
     shutdown halt poweroff sync port just task busybox"""
 )
 """Programs that may read standard input, or act, when they are asked for their version."""
+_LOADING = named(
+    "pytest tox nox jest vitest mocha rspec phpunit flask django-admin grunt gulp rake gradlew"
+)
+"""Programs that load code or plugins of the project before they say their version or help."""
 _OWN_VERSION = {
     "-V": "python pypy pip cargo rustc ssh tmux",
     "-v": "node npm npx pnpm yarn ruby php perl gcc clang mvn tsc",
@@ -222,5 +226,5 @@ def family(name: str) -> str:
 def asks_version(name: str, word: str) -> bool:
     """Whether a known program is only asked for its version or help."""
     base = family(name)
-    asks = base in KNOWN and base not in _NO_VERSION and word in _VERSION
+    asks = base in KNOWN and base not in _NO_VERSION | _LOADING and word in _VERSION
     return asks or (base, word) in _OWN_VERSIONS

@@ -5,6 +5,7 @@ compared with its source before the commit: by the number of events, both ends, 
 digests of their data.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from hashlib import md5
@@ -33,6 +34,9 @@ PAGE_BYTES: Final = 8 * 1024 * 1024
 
 _PATIENT: Final = SETTINGS | {"idle_in_transaction_session_timeout": "60s"}
 """A copy may wait for a disk between two statements, and nobody writes meanwhile."""
+
+LOOKS, LOOK_SECONDS = 20, 0.1
+"""A server of PostgreSQL takes a moment to notice that a muster which has stopped is gone."""
 
 _COLUMNS: Final = ("team", "seq", "type", "seat", "channel", "crc", "data", "chain")
 
@@ -218,6 +222,8 @@ async def _unused(connection: Connection, database: Database, name: str) -> _Sou
     if found is None:
         raise no_team(database, name)
     team, seq, link, _ = found
-    if await connection.fetchval(SQL["count_writers"], NAMESPACE, team):
-        raise TeamInUse(place=database.place, team=name)
-    return _Source(connection, team, LogHead(seq, link))
+    for _ in range(LOOKS):
+        if not await connection.fetchval(SQL["count_writers"], NAMESPACE, team):
+            return _Source(connection, team, LogHead(seq, link))
+        await asyncio.sleep(LOOK_SECONDS)
+    raise TeamInUse(place=database.place, team=name)
