@@ -230,54 +230,36 @@ $(FRAMEWORKS)/.installed: | $(VENV)/.installed-test
 	$(BIN)/python -m pip install --quiet --no-deps --target $(FRAMEWORKS) -r tests/guides/frameworks.txt
 	@touch $@
 
+# What the machine lacks is installed from the distribution's packages, and said before: $(1) is the reason, $(2) the
+# packages, $(3) how to use another one instead.
+define INSTALL_PACKAGES
+@command -v apt-get >/dev/null || { echo '$(1) Install it (Debian: $(2)$(3)).'; exit 1; }
+@echo '$(1) Installing it on this machine with'
+@echo '$(ROOT) apt-get install $(2) (Ctrl-C stops$(3)).'
+$(ROOT) apt-get update --quiet=2
+$(ROOT) apt-get install --quiet=2 --yes --no-install-recommends $(2)
+endef
+
 $(CHROMIUM):
-	@command -v apt-get >/dev/null || { echo 'Install Chromium, or name yours with CHROMIUM=...'; exit 1; }
-	@echo 'The dashboard runs in Chromium, and there is no $(CHROMIUM). Installing it on this machine with'
-	@echo '$(ROOT) apt-get install chromium fonts-dejavu-core (Ctrl-C stops; CHROMIUM=... names another).'
-	$(ROOT) apt-get update --quiet=2
-	$(ROOT) apt-get install --quiet=2 --yes --no-install-recommends chromium fonts-dejavu-core
+	$(call INSTALL_PACKAGES,The dashboard is tested in Chromium and there is no $(CHROMIUM).,chromium fonts-dejavu-core,; CHROMIUM=... names another)
 
 $(FIREFOX):
-	@command -v apt-get >/dev/null || { echo 'Install Firefox, or name yours with FIREFOX=...'; exit 1; }
-	@echo 'The core paths of the dashboard run in Firefox, and there is no $(FIREFOX). Installing it on this machine with'
-	@echo '$(ROOT) apt-get install firefox-esr (Ctrl-C stops; FIREFOX=... names another).'
-	$(ROOT) apt-get update --quiet=2
-	$(ROOT) apt-get install --quiet=2 --yes --no-install-recommends firefox-esr
+	$(call INSTALL_PACKAGES,The core paths of the dashboard are tested in Firefox and there is no $(FIREFOX).,firefox-esr,; FIREFOX=... names another)
 
 $(SYSTEMD_ANALYZE):
-	@command -v apt-get >/dev/null || { echo 'Install systemd: its systemd-analyze checks the unit of `muster service`.'; exit 1; }
-	@echo 'The unit of `muster service` is checked with systemd-analyze. Installing it on this machine with'
-	@echo '$(ROOT) apt-get install systemd (Ctrl-C stops).'
-	$(ROOT) apt-get update --quiet=2
-	$(ROOT) apt-get install --quiet=2 --yes --no-install-recommends systemd
+	$(call INSTALL_PACKAGES,The unit of `muster service` is checked with systemd-analyze.,systemd)
 
 $(INITDB):
-	@command -v apt-get >/dev/null || { echo 'Install the server of PostgreSQL: logs are tested in it.'; exit 1; }
-	@echo 'Logs are tested in PostgreSQL. Installing its server on this machine with'
-	@echo '$(ROOT) apt-get install postgresql (Ctrl-C stops).'
-	$(ROOT) apt-get update --quiet=2
-	$(ROOT) apt-get install --quiet=2 --yes --no-install-recommends postgresql
+	$(call INSTALL_PACKAGES,Logs are tested in PostgreSQL.,postgresql)
 
 $(NGINX):
-	@command -v apt-get >/dev/null || { echo 'Install nginx: muster is tested behind it.'; exit 1; }
-	@echo 'muster is tested behind nginx. Installing it on this machine with'
-	@echo '$(ROOT) apt-get install nginx-light (Ctrl-C stops).'
-	$(ROOT) apt-get update --quiet=2
-	$(ROOT) apt-get install --quiet=2 --yes --no-install-recommends nginx-light
+	$(call INSTALL_PACKAGES,muster is tested behind nginx.,nginx-light)
 
 $(CADDY):
-	@command -v apt-get >/dev/null || { echo 'Install Caddy: muster is tested behind it.'; exit 1; }
-	@echo 'muster is tested behind Caddy. Installing it on this machine with'
-	@echo '$(ROOT) apt-get install caddy (Ctrl-C stops).'
-	$(ROOT) apt-get update --quiet=2
-	$(ROOT) apt-get install --quiet=2 --yes --no-install-recommends caddy
+	$(call INSTALL_PACKAGES,muster is tested behind Caddy.,caddy)
 
 $(BUBBLEWRAP):
-	@command -v apt-get >/dev/null || { echo 'Install bubblewrap: programs are isolated by it.'; exit 1; }
-	@echo 'Programs are isolated by bubblewrap. Installing it on this machine with'
-	@echo '$(ROOT) apt-get install bubblewrap (Ctrl-C stops).'
-	$(ROOT) apt-get update --quiet=2
-	$(ROOT) apt-get install --quiet=2 --yes --no-install-recommends bubblewrap
+	$(call INSTALL_PACKAGES,Programs are isolated by bubblewrap where nothing else can.,bubblewrap)
 
 # As root there may be no sudo.
 ROOT := $(if $(filter 0,$(shell id -u)),,sudo)

@@ -82,7 +82,7 @@ class ApiCaller(msgspec.Struct, frozen=True):
     """The user's name; empty for the human of the team, or an agent."""
 
     scope: Scope | None = None
-    """What a member may act on; none for the whole team."""
+    """The agents and channels that a member may act on; none for the whole team."""
 
 
 class ApiCall:

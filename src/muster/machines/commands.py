@@ -981,7 +981,7 @@ class IssueToken(Command, frozen=True, kw_only=True):
 
     expires_at: datetime | None = None
     scope: Scope | None = None
-    """What a member may act on with it; by default the whole team."""
+    """The agents and channels that a member may act on with it; by default the whole team."""
 
 
 class SetUser(Command, frozen=True, kw_only=True):
@@ -990,7 +990,7 @@ class SetUser(Command, frozen=True, kw_only=True):
     name: str
     role: Role
     scope: Scope | None = None
-    """What a member may act on; by default the whole team."""
+    """The agents and channels that a member may act on; by default the whole team."""
 
 
 class RemoveUser(Command, frozen=True, kw_only=True):

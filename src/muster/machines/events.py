@@ -1052,7 +1052,7 @@ class TokenIssued(Fact, frozen=True, kw_only=True):
 
     expires_at: datetime | None = None
     scope: Scope | None = None
-    """What a member may act on with it; null for the whole team."""
+    """The agents and channels that a member may act on with it; null for the whole team."""
 
 
 class TokenRotated(Fact, frozen=True, kw_only=True):
@@ -1068,7 +1068,7 @@ class UserSet(Fact, frozen=True, kw_only=True):
     name: str
     role: Role
     scope: Scope | None = None
-    """What a member may act on; null for the whole team."""
+    """The agents and channels that a member may act on; null for the whole team."""
 
 
 class UserRemoved(Fact, frozen=True, kw_only=True):

@@ -829,7 +829,7 @@ class Token(Record, frozen=True, kw_only=True):
 
     expires_at: datetime | None = None
     scope: Scope | None = None
-    """What a member may act on with it; none for the whole team."""
+    """The agents and channels that a member may act on with it; none for the whole team."""
 
 
 class User(Record, frozen=True, kw_only=True):
@@ -838,7 +838,7 @@ class User(Record, frozen=True, kw_only=True):
     name: str
     role: Role
     scope: Scope | None = None
-    """What a member may act on; none for the whole team. They read private channels of it."""
+    """The agents and channels that a member may act on, private ones included; none for all."""
 
 
 MAIN = "MAIN"

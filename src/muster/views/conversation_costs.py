@@ -101,7 +101,7 @@ class Tally:
         """The newest last."""
 
         self._unfinished: dict[SessionId, dict[DayKey, Usage]] = {}
-        """What sessions have used on work that has no result yet, by day and without a model."""
+        """Usage of sessions on work that has no result yet, by day and without a model."""
 
     def add(self, page: Sequence[Stored]) -> None:
         """Add up some more events, in order."""

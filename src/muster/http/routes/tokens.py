@@ -39,7 +39,7 @@ class TokenBody(Body, frozen=True, kw_only=True):
     """After how many days the token expires."""
 
     scope: ScopeBody | None = None
-    """What a member may act on with the token; by default the whole team."""
+    """The agents and channels that a member may act on with it; by default the whole team."""
 
 
 @route("GET", "/api/me", may=EVERYBODY)

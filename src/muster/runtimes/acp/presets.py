@@ -39,7 +39,7 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True):
 
     variables: Mapping[str, str] = {}
     session_meta: Mapping[str, object] = {}
-    """What a conversation is opened with beside the protocol (`_meta`)."""
+    """Values that a conversation is opened with beside the protocol (`_meta`)."""
 
     own_paths: tuple[str, ...] = ()
     """Folders that it writes itself, relative to HOME."""

@@ -61,7 +61,7 @@ class ApprovalRequestLine(InternalReport, frozen=True, kw_only=True):
     """What it wants to use, in a word."""
 
     detail: str
-    """What it wants to do, in the words of the program; marked as such beside an `input`."""
+    """The act in the words of the program; marked as such beside an `input`."""
 
     seconds: Annotated[float, Meta(ge=1, le=TURN_SECONDS_MAX)] = 600.0
     """How long a person has to answer; after that it is denied."""

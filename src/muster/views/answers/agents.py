@@ -512,7 +512,7 @@ class TokenView(View, frozen=True, kw_only=True):
 
     expires_at: datetime | None = None
     scope: ScopeView | None = None
-    """What a member may act on with it; null for the whole team."""
+    """The agents and channels that a member may act on with it; null for the whole team."""
 
 
 class NewToken(TokenView, frozen=True, kw_only=True):
@@ -541,7 +541,7 @@ class CallerView(View, frozen=True, kw_only=True):
     """The name under which a person acts: a user's, or the human's; null for an agent."""
 
     scope: ScopeView | None = None
-    """What a member may act on; null for the whole team."""
+    """The agents and channels that a member may act on; null for the whole team."""
 
 
 class RegisteredAgent(View, frozen=True, kw_only=True):

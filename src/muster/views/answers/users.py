@@ -14,7 +14,7 @@ class UserView(View, frozen=True, kw_only=True):
     """How many valid tokens they have."""
 
     scope: ScopeView | None = None
-    """What a member may act on; null for the whole team."""
+    """The agents and channels that a member may act on; null for the whole team."""
 
 
 class UserList(View, frozen=True, kw_only=True):

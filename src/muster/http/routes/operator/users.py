@@ -18,7 +18,7 @@ class UserBody(Body, frozen=True, kw_only=True):
 
     role: Role
     scope: ScopeBody | None = None
-    """What a member may act on; by default the whole team."""
+    """The agents and channels that a member may act on; by default the whole team."""
 
 
 @route("GET", "/api/users", may=OPERATOR)
