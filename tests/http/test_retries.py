@@ -9,7 +9,7 @@ import pytest
 from muster.http.app import routes
 from muster.http.routing import SAFE
 from muster.machines import commands as c
-from muster.machines.ids import LEAD_SEAT
+from muster.machines.ids import HERE, LEAD_SEAT
 from muster.machines.vocabulary import Authority
 from tests.asking import Asker, Json, a_name, asker
 from tests.inside import Inside, inside
@@ -184,6 +184,13 @@ def _(stage: Stage) -> tuple[str, Json]:
 @case("PUT", "/api/agents/{name}/run")
 def _(stage: Stage) -> tuple[str, Json]:
     return f"/api/agents/{stage.agent()}/run", {"desired": "pause"}
+
+
+@case("PUT", "/api/agents/{name}/node")
+def _(stage: Stage) -> tuple[str, Json]:
+    name = a_name("x")
+    stage.team.send(c.EnrollAgent(name=name, authority=Authority.MUSTER))
+    return f"/api/agents/{name}/node", {"node": HERE}
 
 
 @case("POST", "/api/agents/sleep")
