@@ -25,6 +25,8 @@ TCP: Final = {
     "flags beside the type": "socket.socket(type=socket.SOCK_STREAM | socket.SOCK_NONBLOCK)",
     "another family": "socket.socket(socket.AF_VSOCK)",
     "a daemon": "socket.socket(socket.AF_UNIX)",  # it would write or run what it is asked to
+    "a daemon by a pair": "socket.socketpair(type=socket.SOCK_DGRAM)",  # it sends anywhere
+    "a daemon by a raw pair": "socket.socketpair(type=socket.SOCK_RAW)",
     "raw": "socket.socket(type=socket.SOCK_RAW, proto=6)",
     "packets": "socket.socket(socket.AF_PACKET, socket.SOCK_RAW)",
 }

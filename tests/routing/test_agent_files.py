@@ -168,3 +168,15 @@ def test_files_and_folders_beyond_the_limit_are_skipped_with_a_warning(
     assert "there are over 2 files" in str(files.warnings[0])
     folders = read_folders([tmp_path / "deep"])
     assert "there are over 2 folders" in str(folders.warnings[0])
+
+
+def test_a_file_whose_name_is_not_utf_8_is_skipped_with_a_warning_that_can_be_shown(
+    tmp_path: Path,
+) -> None:
+    agent = b"---\nname: good\ndescription: Sews sails.\n---\n"
+    (tmp_path / "fine.md").write_bytes(agent)
+    (tmp_path / "valid\udcff.md").write_bytes(agent.replace(b"good", b"odd"))
+    found = read_folders([tmp_path])
+    assert [each.name for each in found.agents] == ["good"]
+    [warned] = found.warnings
+    assert "not UTF-8" in str(warned).encode().decode()

@@ -81,6 +81,7 @@ _PRIORITIES = {"x86_64": ((141, 0), (251, 1)), "aarch64": ((140, 0), (30, 1))}
 """setpriority and ioprio_set, each with the value that means one process, not a group or a user."""
 
 _SOCKET = {"x86_64": 41, "aarch64": 198}
+_SOCKET_PAIR = {"x86_64": 53, "aarch64": 199}
 _SHARED = {
     "x86_64": (
         *(29, 30, 31, 64, 65, 66, 220),  # shmget shmat shmctl semget semop semctl semtimedop
@@ -154,7 +155,7 @@ def offline(machine: str) -> bytes:
     Landlock refuses to bind and to connect a TCP socket, but not to listen, to send with the first
     packet (TCP Fast Open), or to use MPTCP, SCTP or SMC. Nor does it refuse to connect a Unix
     socket to a daemon, which writes and runs for whoever asks. So a socket must be one of netlink,
-    or of UDP, by which names are looked up; a pair of sockets is made by another call.
+    or of UDP, by which names are looked up.
     """
     if machine not in _AUDIT:
         return b""
@@ -170,6 +171,7 @@ def offline(machine: str) -> bytes:
     rules = CallRules(_EACCES)
     rules.load(NUMBER_AT)
     rules.when(_SOCKET[machine], block)
+    rules.when(_SOCKET_PAIR[machine], _connected())
     rules.allow()
     return rules.data
 
@@ -210,8 +212,7 @@ def apart(machine: str) -> bytes:
     """The further filter for a command that reaches no daemon; empty for another architecture.
 
     A filter sees no path, so it refuses every Unix socket, also one in a folder that the command
-    may write. A pair of sockets is made by another call. What programs share without a file is
-    refused too: another one may be using it.
+    may write. What programs share without a file is refused too: another one may be using it.
     """
     if machine not in _AUDIT:
         return b""
@@ -223,8 +224,21 @@ def apart(machine: str) -> bytes:
     for number in _SHARED[machine]:
         rules.refuse_if(number)
     rules.when(_SOCKET[machine], block)
+    rules.when(_SOCKET_PAIR[machine], _connected())
     rules.allow()
     return rules.data
+
+
+def _connected() -> CallRules:
+    """Refuse pairs of sockets that send to other addresses than each other: those of datagrams.
+
+    The kernel takes a raw Unix socket for one of datagrams.
+    """
+    block = CallRules(_EACCES)
+    block.load(argument_at(1), mask=_TYPE_MASK)
+    block.refuse_if(_DATAGRAM)
+    block.refuse_if(_RAW)
+    return block
 
 
 def _only_now(errno: int) -> CallRules:

@@ -132,6 +132,9 @@ def _files(folder: Path, warnings: list[Warned]) -> Iterator[Path]:
 
 def read_agent(path: Path) -> tuple[AgentFile | None, list[Warned]]:
     """The agent that a file defines, if any, and warnings about the file."""
+    shown = Path(os.fsencode(path).decode("utf-8", "replace"))
+    if shown != path:  # logs and answers are UTF-8
+        return None, [Warned(shown, 1, "is not read: its name is not UTF-8. Rename it.")]
     try:
         data = read_start(path, FILE_BYTES_MAX + 1)
     except OSError as failed:
