@@ -225,6 +225,14 @@ def test_a_path_that_cannot_be_used_is_refused_and_left_alone(
     assert [each.name for each in (desk.base / "full").iterdir()] == ["file"]
 
 
+def test_a_path_that_is_not_utf_8_is_refused_and_not_made(desk: Desk) -> None:
+    line = [MUSTER_SCRIPT, "agent-state-machine", "--path", b"bad\xff"]
+    ran = subprocess.run(line, cwd=desk.base, env=environment({}), capture_output=True, check=False)
+    assert ran.returncode == 2
+    assert b"--path has a name that is not UTF-8" in ran.stderr
+    assert not list(desk.base.glob("bad*"))
+
+
 def test_a_folder_of_agents_that_is_missing_is_told(desk: Desk) -> None:
     ran = desk.muster("agent-state-machine", "--agents", "nowhere")
     assert ran.returncode == 3

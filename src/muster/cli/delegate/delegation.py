@@ -6,6 +6,7 @@ as with `muster up`. A command that runs no agents opens the log only for its ow
 """
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -38,7 +39,7 @@ from muster.delegation.policy import policy_of
 from muster.delegation.session_log import LogProvider
 from muster.delegation.team_session import forget_lost, team_session
 from muster.delegation.visiting import OnDemandLogProvider, earlier_choices, visited
-from muster.errors import Ambiguous, DelegationOpen, NotRunning
+from muster.errors import Ambiguous, DelegationOpen, Invalid, NotRunning
 from muster.machines import events as e
 from muster.machines.events import Event
 from muster.machines.ids import person
@@ -175,6 +176,8 @@ def _chosen(path: Path | None) -> Path:
     if path is None and before is not None:
         return before
     root = (path or session_folder.new_path(Path(), _local_now())).absolute()
+    if str(root) != os.fsencode(root).decode("utf-8", "replace"):  # the log is UTF-8
+        raise Invalid(what="--path", why="has a name that is not UTF-8. Choose another folder")
     if before is not None and before != root:
         said = f"the session in {clean(str(before))} is still open, and in force again after this"
         click.echo(f"muster: {said} one ends", err=True)
