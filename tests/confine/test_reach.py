@@ -1,5 +1,5 @@
-"""A confined command administers no filesystem, makes no program that runs as its owner, and does
-not reach the memory, queues and keys that programs outside share."""
+"""A confined command administers neither a filesystem nor the machine, makes no program that runs
+as its owner, and does not reach the memory, queues and keys that programs outside share."""
 
 import os
 import stat
@@ -10,6 +10,7 @@ from typing import Final
 
 import pytest
 
+from muster.confine.plan import CAPABILITIES
 from muster.confine.policy import ConfinePolicy
 from tests.confine.launchers import LAUNCHERS, launch, written
 from tests.waits import WAIT_SECONDS
@@ -67,6 +68,31 @@ def test_no_filesystem_is_administered_whatever_the_request(launcher: str, tmp_p
     for name, request in ADMINISTRATION.items():
         ran = launch(launcher, plan, "--", *script(f"control({request})", tmp_path))
         assert "PermissionError: [Errno 1]" in ran.stderr, name
+
+
+MACHINE: Final = {
+    "the level of the console": "call(103, 116, 8, None, 4)",
+    "the kernel's log": "call(103, 116, 3, bytes(64), 64)",
+    "attributes of a mount": "call(442, 442, -100, b'/', 0, bytes(32), 32)",
+}
+
+
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_the_machine_is_not_configured_by_root_either(launcher: str, tmp_path: Path) -> None:
+    plan = written(tmp_path, ConfinePolicy(network=True, sockets=True))
+    for name, line in MACHINE.items():
+        ran = launch(launcher, plan, "--", *script(line, tmp_path))
+        assert "PermissionError: [Errno 1]" in ran.stderr, (name, ran.stderr)
+    shown = launch(launcher, plan, "--", "/bin/sh", "-c", "grep ^Cap /proc/self/status").stdout
+    held = {name: int(value, 16) for name, value in map(str.split, shown.splitlines())}
+    for capability in CAPABILITIES:  # over netlink they would configure the network
+        for kind in ("CapEff:", "CapPrm:", "CapAmb:"):
+            assert not held[kind] >> capability & 1, (kind, capability)
+    if os.geteuid() == 0:
+        closed = tmp_path / "closed"
+        closed.write_text("still read")
+        closed.chmod(0)
+        assert launch(launcher, plan, "--", "/bin/cat", str(closed)).stdout == "still read"
 
 
 def test_flags_are_read_and_changed_only_where_metadata_may_be(tmp_path: Path) -> None:

@@ -212,6 +212,17 @@ def test_files_outside_of_the_outputs_are_noted_unless_the_request_names_them(
     run(play())
 
 
+def test_files_of_musters_own_earlier_sessions_are_no_agents(tmp_path: Path) -> None:
+    async def play() -> None:
+        log = tmp_path / "project/.claude/agent-state-machine/20261118_084533/.muster/team.db-shm"
+        log.parent.mkdir(parents=True)
+        stage = Stage(tmp_path, f"open({str(log)!r}, 'w').write('x')")
+        await stage.start()
+        assert (await stage.ask(PYTHON)).files == ()
+
+    run(play())
+
+
 def test_changed_and_deleted_files_are_recorded_as_such(tmp_path: Path) -> None:
     program = """
 import os

@@ -13,7 +13,7 @@ from muster.delegation.task_output import TaskOutput
 from muster.engine import ports
 from muster.machines import events as e
 from muster.machines.commands import AnswerApproval
-from muster.machines.ids import person
+from muster.machines.ids import NO_TURNS, AnnouncedTurns, person
 from muster.machines.vocabulary import NOTHING_USED, Remark
 from muster.settings.agents import AgentSettings
 from muster.views.conversations import ConversationView
@@ -206,7 +206,12 @@ class AskingSession:
     def is_command(self, text: str) -> bool:
         return False
 
-    async def send_prompt(self, text: str, images: Sequence[ports.PromptImage] = ()) -> bool:
+    async def send_prompt(
+        self,
+        text: str,
+        images: Sequence[ports.PromptImage] = (),
+        turns: AnnouncedTurns = NO_TURNS,
+    ) -> bool:
         return False
 
 

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from muster.claude_plugin.hooks.calls import POLICY_EVENT
+from muster.claude_plugin.hooks.calls import COMMAND_EVENT, POLICY_EVENT
 from muster.claude_plugin.plugin.client import SESSIONS_FILE, TEAM_SESSION_FILE
 
 SOURCE: Final = Path(__file__).parent / "plugin"
@@ -33,20 +33,27 @@ _REMEDY: Final = (
     "~/.claude/settings.json (or .claude/settings.local.json of the project), and the folder "
     "hooks/muster beside that file."
 )
+_WHY: Final = f"A state machine session is open here, and nothing can enforce it. {_REMEDY}"
 _DENIED: Final = {
     "hookEventName": POLICY_EVENT,
     "permissionDecision": "deny",
-    "permissionDecisionReason": (
-        f"A state machine session is open here, and nothing can enforce it. {_REMEDY}"
-    ),
+    "permissionDecisionReason": _WHY,
 }
+_IS_OPEN: Final = (
+    f'test -s "${{CLAUDE_PROJECT_DIR:-.}}/{SESSIONS_FILE.decode()}" || '
+    f'test -s "${{MUSTER_HOME:-${{CLAUDE_PROJECT_DIR:-.}}/.muster}}{TEAM_SESSION_FILE.decode()}"'
+)
 _TOLD: Final = (
-    f'if test -s "${{CLAUDE_PROJECT_DIR:-.}}/{SESSIONS_FILE.decode()}" || '
-    f'test -s "${{MUSTER_HOME:-${{CLAUDE_PROJECT_DIR:-.}}/.muster}}{TEAM_SESSION_FILE.decode()}"; '
+    f"if {_IS_OPEN}; "
     f"then echo {shlex.quote(json.dumps({'hookSpecificOutput': _DENIED}))}; "
     f"else echo {shlex.quote(json.dumps({'systemMessage': _REMEDY}))}; fi"
 )
 """Without muster only a project with an open session is denied its tools; others are told."""
+
+_BLOCKED: Final = (
+    f"if {_IS_OPEN}; then echo {shlex.quote(json.dumps({'decision': 'block', 'reason': _WHY}))}; fi"
+)
+"""Nor are commands expanded there."""
 
 Json = Any  # any JSON value
 
@@ -59,7 +66,9 @@ def write_copy(folder: Path) -> None:
     hooks = json.loads((aside / HOOKS).read_text(encoding="utf-8"))
     (aside / HOOKS).write_text(as_text(_with_this_python(hooks)), encoding="utf-8")
     (aside / GONE).write_text(
-        f'if test "$5" = {POLICY_EVENT}; then {_TOLD}; fi\n', encoding="utf-8"
+        f'if test "$5" = {POLICY_EVENT}; then {_TOLD}; fi\n'
+        f'if test "$5" = {COMMAND_EVENT}; then {_BLOCKED}; fi\n',
+        encoding="utf-8",
     )
     shutil.rmtree(folder, ignore_errors=True)
     aside.rename(folder)

@@ -29,6 +29,7 @@ _LATER = (463, 466, 469)
 """setxattrat, removexattrat, file_setattr: the same numbers everywhere."""
 
 _IO_URING_SETUP = 425
+_MOUNT_SETATTR = 442
 _X32_BIT = 0x40000000
 
 _MODES = {
@@ -55,15 +56,18 @@ _MACHINE = {
         *(163, 167, 168, 179, 443),  # acct swapon swapoff quotactl quotactl_fd
         *(169, 170, 171, 172, 173),  # reboot sethostname setdomainname iopl ioperm
         *(175, 176, 246, 313, 320, 321, 300),  # kernel modules, kexec, bpf, fanotify
+        *(103, _MOUNT_SETATTR),  # syslog: the level of the console, the kernel's log
     ),
     "aarch64": (
         *(171, 170, 112, 266),
         *(89, 224, 225, 60, 443),
         *(142, 161, 162),
         *(105, 106, 104, 273, 294, 280, 262),
+        *(116, _MOUNT_SETATTR),
     ),
 }
-"""Calls that change the machine and no file. Landlock itself refuses mounts."""
+"""Calls that change the machine and no file. Landlock itself refuses mounts, but not changes of
+their attributes."""
 
 _ALWAYS = {
     "x86_64": (_IO_URING_SETUP, 304, *_MACHINE["x86_64"]),  # open_by_handle_at

@@ -22,7 +22,7 @@ sub call {
 my $path = shift @ARGV;
 open(my $file, '<', $path) or fail("the plan cannot be read: $!");
 my (%number, @allow, @device, %filter);
-<$file> =~ /^muster-confine 5 / or fail('the plan cannot be read');
+<$file> =~ /^muster-confine 6 / or fail('the plan cannot be read');
 while (<$file>) {
     chomp;
     my ($word, @rest) = split / /;
@@ -34,7 +34,7 @@ while (<$file>) {
 }
 close $file;
 if ($path =~ m{^/proc/self/fd/(\d+)$}) { open(my $inherited, '<&=', $1); close $inherited }
-keys %filter == 3 && $number{calls} && $number{handle} && $number{size}
+keys %filter == 3 && $number{calls} && $number{drop} && $number{handle} && $number{size}
     or fail('the plan is incomplete');
 
 my ($network, $sockets) = (0, 0);
@@ -71,6 +71,8 @@ for (@device) {
     my $rule = pack 'Ql', $rights, fileno $place;
     syscall($add, $rules, 1, $rule, 0);  # a pipe takes no rule, and needs none
 }
+syscall($prctl, 24, $_, 0, 0, 0) for @{$number{drop}};  # who is not root has nothing to lose
+syscall($prctl, 47, 4, 0, 0, 0);  # ambient capabilities
 call('no new privileges', $prctl, 38, 1, 0, 0, 0);
 call('Landlock', $restrict, $rules, 0);
 for ('filter', $network ? () : 'offline', $sockets ? () : 'apart') {

@@ -35,7 +35,9 @@ else:
 CANNOT_CONFINE = 126
 NOT_FOUND = 127
 
+_DROP_CAPABILITY = 24
 _NO_NEW_PRIVILEGES = 38
+_AMBIENT_CAPABILITIES, _CLEAR_ALL = 47, 4
 _PATH_BENEATH = 1
 _SET_FILTER = 1
 
@@ -59,7 +61,7 @@ class LaunchPlan:
         self.variables: list[tuple[bytes, bytes]] = []
         self.filters: dict[str, bytes] = {}
         first, *steps = text.splitlines() or [""]
-        if not first.startswith("muster-confine 5 "):
+        if not first.startswith("muster-confine 6 "):
             raise ValueError("it is not a plan")
         for line in steps:
             word, *rest = line.split(" ")
@@ -72,7 +74,7 @@ class LaunchPlan:
                 self.filters[word] = bytes.fromhex(rest[0])
             else:
                 self.numbers[word] = [int(each) for each in rest]
-        if not {"calls", "size", "handle", "file", "folder", "parent"} <= set(self.numbers):
+        if not {"calls", "drop", "size", "handle", "file", "folder", "parent"} <= set(self.numbers):
             raise ValueError("it is incomplete")
         if len(self.filters) != 3:
             raise ValueError("it is incomplete")
@@ -122,6 +124,9 @@ def confine(
         except OSError:
             continue  # not every machine has every device
         attempt(add, rules, _PATH_BENEATH, _rule(rights, place), 0)  # a pipe needs no rule
+    for capability in plan.numbers["drop"]:
+        attempt(prctl, _DROP_CAPABILITY, capability, 0, 0, 0)  # only root has something to lose
+    attempt(prctl, _AMBIENT_CAPABILITIES, _CLEAR_ALL, 0, 0, 0)
     call("no new privileges", prctl, _NO_NEW_PRIVILEGES, 1, 0, 0, 0)
     call("Landlock", restrict, rules, 0)
     for word, given in plan.filters.items():

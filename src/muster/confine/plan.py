@@ -15,10 +15,19 @@ from muster.confine import kernel
 from muster.confine.kernel import Support
 from muster.confine.policy import ConfineError, ConfinePolicy
 
-VERSION = 5
+VERSION = 6
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/stdout", "/dev/stderr")
 """Devices that every command may write."""
+
+CAPABILITIES = (
+    *(9, 11, 12, 13),  # inode flags; broadcasts, the configuration of the network, raw packets
+    *(16, 17, 20, 21, 22),  # kernel modules, raw I/O, accounting, administration, reboots
+    *(25, 26, 27),  # the clock, terminals, devices
+    *range(29, 41),  # audit, file capabilities, security modules, the kernel's log, tracing, BPF
+)
+"""Capabilities that a command of root loses: what they allow concerns the machine, and neither
+Landlock nor a filter sees a request to the kernel over netlink. Reading every file is left."""
 
 _FILE_RIGHTS = kernel.WRITE_FILE | kernel.TRUNCATE | kernel.IOCTL_DEV
 _SPECIAL_FILES = kernel.MAKE_CHAR | kernel.MAKE_BLOCK
@@ -41,6 +50,7 @@ def plan_of(policy: ConfinePolicy, support: Support) -> str:
     lines = [
         head(),
         "calls {} {} {} {} {}".format(*seccomp.CALLS.get(machine, (0, 0)), *kernel.LANDLOCK_CALLS),
+        f"drop {' '.join(map(str, CAPABILITIES))}",
         f"size {8 * (1 + (abi >= 4) + (abi >= 6))}",
         f"handle {known} {0 if policy.network else network} {kernel.SCOPES if abi >= 6 else 0}",
         f"network {network}",

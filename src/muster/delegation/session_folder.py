@@ -25,6 +25,7 @@ from muster.machines.ids import MUSTER, name_key
 from muster.machines.state import MAIN, Delegation, RememberedChoice
 from muster.machines.vocabulary import NO_LIMIT, Allowance, DelegationMode, StatePermissions
 from muster.permissions.policy import POLICY_FILE, Permissions, Policy
+from muster.regular_files import make_folder
 from muster.routing.agent_files import (
     PROJECT_FOLDER,
     AgentFile,
@@ -71,7 +72,7 @@ def prepare(root: Path, *, ours: bool = False) -> None:
     `ours` says that the log of this team has had a session there.
     """
     try:
-        root.mkdir(parents=True, exist_ok=True)
+        make_folder(root)
         names = {each.name for each in root.iterdir()}
     except FileExistsError:
         raise PathTaken(path=root, why="is a file") from None

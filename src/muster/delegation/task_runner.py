@@ -19,6 +19,7 @@ from muster.delegation.agent_folders import agents_of
 from muster.delegation.assignments import Assignment
 from muster.delegation.folder.workspace import dialogue_of, outputs_of
 from muster.delegation.own_files import is_own, writes
+from muster.delegation.session_folder import HOME_FOLDER, SESSIONS_FOLDER
 from muster.delegation.session_log import OpenLogProvider
 from muster.delegation.task_files import FilesBefore, FilesChanged
 from muster.delegation.task_output import RefusedCall, TaskOutput
@@ -153,7 +154,10 @@ class Tasks:
             disallowed_tools=task.agent.disallowed_tools,
             guarded=tuple(self._spared(task)),
         )
-        before = await asyncio.to_thread(FilesBefore.take, task, self._project, self._spared(task))
+        spared = self._spared(task)
+        if self._project is not None:  # muster itself writes the logs of earlier sessions there
+            spared = (*spared, self._project / SESSIONS_FOLDER, self._project / HOME_FOLDER)
+        before = await asyncio.to_thread(FilesBefore.take, task, self._project, spared)
         intake = TaskIntake(
             self._dispatcher, self._clock, launch, approvals=approvals, tasks=self, before=before
         )
@@ -195,7 +199,7 @@ class Tasks:
         return self._worktrees is not None and self._worktrees.has_task_worktree(agent)
 
     def _spared(self, task: Assignment) -> Sequence[Path]:
-        """Folders that snapshots leave out: the session's own files and the home."""
+        """The session's own files and the home, which are no agent's."""
         root = task.dialogue.parents[2]
         return (root,) if self._home is None else (root, self._home)
 

@@ -45,6 +45,9 @@ def test_commands_are_run_and_not_told_to_the_model(model: ScriptedModel, ada: T
     assert "Say hello to Bo, the GUEST-OF-HONOUR." in texts(model)[0]
     says(ada, "/compact")
     until(lambda: any(each["kind"] == "compacted" for each in ada.log("agent_activity")))
+    until_said(ada, "/compact is done.")
+    says(ada, "/clear")
+    until_said(ada, "/clear is done.")
     says(ada, "/model claude-haiku-4-5")
     until_said(ada, "The model of this session is claude-haiku-4-5 now.")
     says(ada, "/mode acceptEdits")

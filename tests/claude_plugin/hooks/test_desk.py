@@ -176,6 +176,22 @@ def test_main_is_denied_what_a_subagent_may(tmp_path: Path) -> None:
     run(play())
 
 
+def test_a_subagent_that_main_may_not_start_is_on_record_as_a_denial(tmp_path: Path) -> None:
+    async def play() -> None:
+        project = Project(tmp_path)
+        await project.start()
+        claude = Claude(project)
+        await claude.prompt(PYTHON)
+        why = await claude.tool("Agent", {"subagent_type": "general-purpose", "prompt": PYTHON})
+        assert "is no agent of this session" in why
+        [denied] = await project.facts(e.PermissionDenied)
+        assert denied.rule == "main.subagent.unknown"
+        assert "'general-purpose' is no agent of this session" in denied.reason
+        assert denied.reason in project.read(f"{ONE}/dialogue.md")
+
+    run(play())
+
+
 def test_a_denial_is_json_that_the_program_understands(tmp_path: Path) -> None:
     async def play() -> None:
         project = Project(tmp_path)

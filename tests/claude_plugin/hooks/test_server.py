@@ -13,7 +13,7 @@ import pytest
 from msgspec import structs
 
 from muster.claude_plugin.hooks import server as hooks
-from muster.claude_plugin.hooks.calls import HookAnswer, HookCall, began_here, now
+from muster.claude_plugin.hooks.calls import HookAnswer, HookCall, began_of, now
 from muster.claude_plugin.hooks.server import INPUT_BYTES_MAX, serving
 from tests.claude_plugin.clients import Desk, hook, short
 from tests.live import live
@@ -65,7 +65,7 @@ def test_an_answer_is_a_digit_and_a_text(tmp_path: Path) -> None:
     told = HookCall(event="Stop", project=Path("/p"), token="t", pid=7, data=b'{"a": 1}')
     [call] = desk.calls
     assert structs.replace(call, began=0.0) == told
-    assert began_here() < call.began <= now()
+    assert began_of() < call.began <= now()
 
 
 def test_many_ask_at_once_and_each_gets_its_own_answer(tmp_path: Path) -> None:

@@ -493,7 +493,7 @@ def test_a_request_that_comes_meanwhile_is_answered_by_the_process_that_serves(d
         entry = json.dumps({"session_path": "s", "conversation_data": data})
         assert desk.good("conversation-log", stdin=entry) == "Logged conv_900.\n"
         shown = desk.good("status", "--home", str(desk.base / "s" / ".muster"))
-        assert "working on conv_001" in shown
+        assert f'working on "{PYTHON}"' in shown
         own = str(desk.base / "s" / ".muster")
         desk.good("stop", "--now", "python-engineer", "--home", own)
         out, _ = asking.communicate(timeout=WAIT_SECONDS)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from muster.claude_plugin.hooks.calls import (
+    COMMAND_EVENT,
     DENIED,
     POLICY_EVENT,
     REQUEST_EVENT,
@@ -24,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 async def answer_safely(responder: HookResponder, call: HookCall) -> HookAnswer:
-    """Answer a call. On an error the policy hook denies, and the others do nothing."""
+    """Answer a call. On an error the hooks that decide deny, and the others do nothing."""
     try:
         answer = await responder.answer(call)
     except (MusterError, OSError, ValueError) as error:  # expected errors, also from hostile input
@@ -39,12 +40,12 @@ async def answer_safely(responder: HookResponder, call: HookCall) -> HookAnswer:
 
 
 def failed(event: str, why: str) -> HookAnswer:
-    """The answer after an error: the policy hook denies, the others do nothing."""
-    if event != POLICY_EVENT:
-        return NOTHING
+    """The answer after an error: the hooks that decide deny, the others do nothing."""
     why = why.rstrip(".\n")
     text = f"muster cannot tell whether this is allowed, so it is denied: {why}.\n"
-    return HookAnswer(DENIED, text)
+    if event == COMMAND_EVENT:
+        return block(text.rstrip("\n"))
+    return HookAnswer(DENIED, text) if event == POLICY_EVENT else NOTHING
 
 
 def deny(reason: str) -> HookAnswer:
@@ -80,8 +81,8 @@ def context(event: str, text: str, shown: str = "") -> HookAnswer:
     return HookAnswer(0, json.dumps(said)) if said else NOTHING
 
 
-def go_on(reason: str) -> HookAnswer:
-    """Keep the model from stopping, and tell it the reason."""
+def block(reason: str) -> HookAnswer:
+    """Keep Claude Code from what it was about to do: expand a command, or let the model stop."""
     return HookAnswer(0, json.dumps({"decision": "block", "reason": reason}))
 
 

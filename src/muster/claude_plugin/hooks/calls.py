@@ -12,6 +12,9 @@ import msgspec
 POLICY_EVENT: Final = "PreToolUse"
 """The policy hook. If it cannot be answered, its tool call is denied."""
 
+COMMAND_EVENT: Final = "UserPromptExpansion"
+"""The hook before a typed command is expanded. If it cannot be answered, it is not expanded."""
+
 REQUEST_EVENT: Final = "PermissionRequest"
 """The hook before the user is asked about a tool call."""
 
@@ -68,10 +71,10 @@ def now() -> float:
         return 0.0
 
 
-def began_here() -> float:
-    """Start time of this process by the same clock; `exec` does not change it."""
+def began_of(pid: int | str = "self") -> float:
+    """Start time of a process by the same clock; `exec` does not change it."""
     try:
-        stat = Path("/proc/self/stat").read_bytes()
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
         ticks = int(stat[stat.rindex(b")") + 2 :].split()[19])
         return ticks / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError, IndexError):

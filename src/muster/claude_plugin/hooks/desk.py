@@ -1,7 +1,7 @@
 """Answers the hooks of Claude Code, in a running server or, in the slow path, without one.
 
-The policy hook (PreToolUse) fails closed, the others only observe: `answers.answer_safely` handles
-every exception that is raised here.
+The hooks that decide fail closed, the others only observe: `answers.answer_safely` handles every
+exception that is raised here.
 
 The token of the session in which a hook runs identifies its caller. The program of a seat is an
 agent; the lead's is MAIN. A hook without a token comes from a person's own Claude Code, which is
@@ -19,6 +19,7 @@ from muster.claude_plugin.by_hand.sessions import HandSessions
 from muster.claude_plugin.hooks import answers, events
 from muster.claude_plugin.hooks.asked import AskedHook, HookCaller
 from muster.claude_plugin.hooks.calls import (
+    COMMAND_EVENT,
     POLICY_EVENT,
     RECORD_EVENT,
     RECORD_SECONDS,
@@ -29,11 +30,12 @@ from muster.claude_plugin.hooks.calls import (
 )
 from muster.claude_plugin.hooks.confining import confined_answer
 from muster.claude_plugin.hooks.events import is_input, text_of
+from muster.claude_plugin.hooks.expansions import answer_expansion
 from muster.claude_plugin.hooks.peers import Subagents
 from muster.claude_plugin.hooks.places import OpenSession, Places, PolicyCache
 from muster.delegation.following import transcript
 from muster.delegation.following.owner import Keeper
-from muster.delegation.following.record import REASON_CHARS
+from muster.delegation.following.record import REASON_CHARS, STOPPED
 from muster.delegation.own_files import is_own
 from muster.delegation.visiting import keeper_of, team_in
 from muster.errors import Refused
@@ -88,14 +90,13 @@ class HookDesk:
         self._muster = muster
         self._subagents = Subagents()
         self._hands = None if muster is None else HandSessions(muster)
-        self._recording: set[asyncio.Task[str | None]] = set()
-        """Records that are being written, some of them after their hook was answered."""
-
-        # Each handler takes the call of one kind of hook.
+        self._recording: set[asyncio.Task[str | None]] = set()  # some hooks were answered already
+        expansion = partial(answer_expansion, policies=self._policies, record=self._record)
         self._answers: Final[dict[str, Callable[[AskedHook], Awaitable[HookAnswer]]]] = {
             POLICY_EVENT: self._tool_use,
             RECORD_EVENT: self._tool_done,
             REQUEST_EVENT: self._permission_request,
+            COMMAND_EVENT: expansion,
             "UserPromptSubmit": self._prompt,
             "SubagentStart": self._subagent_start,
             "SubagentStop": self._subagent_stop,
@@ -199,6 +200,7 @@ class HookDesk:
         if verdict.allowed:
             refused = self._stopped(hook)
             if refused is not None:
+                await self._record(self._denied_start(asked, hook, str(refused)))
                 return answers.deny(str(refused))
             if hook.tool_name in STARTER_TOOLS and asked.caller.leads:
                 stranger = await self._stranger(asked, hook)
@@ -211,10 +213,8 @@ class HookDesk:
         return answers.deny(f"Denied: {verdict.with_remedy(agent)[:REASON_CHARS]}")
 
     async def _stranger(self, asked: AskedHook, hook: events.ToolUseHook) -> str:
-        """The reason to deny MAIN a subagent that is no agent of the session, or an empty text.
-
-        If the session's log cannot be read in time, only Claude Code's own kinds are denied.
-        """
+        """The reason to deny MAIN a subagent that is no agent of the session, or an empty text."""
+        # If the session's log cannot be read in time, only Claude Code's own kinds are denied.
         if hook.subagent:
             return ""
         name = events.whole(text_of(hook.tool_input, "subagent_type"))
@@ -225,9 +225,12 @@ class HookDesk:
 
     async def _refusal(self, asked: AskedHook, hook: events.ToolUseHook, name: str) -> str:
         assert asked.followed is not None
-        return await asked.followed.refusal_of(
-            name, events.whole(text_of(hook.tool_input, "prompt"))
-        )
+        task = events.whole(text_of(hook.tool_input, "prompt"))
+        return await asked.followed.refuse_stranger(await self._keeper(asked, hook), name, task)
+
+    async def _denied_start(self, asked: AskedHook, hook: events.ToolUseHook, why: str) -> None:
+        if asked.followed is not None:
+            await asked.followed.refused(await self._keeper(asked, hook), STOPPED, why)
 
     async def _permission_request(self, asked: AskedHook) -> HookAnswer:
         """Allow what a state of the session may write in the session's own folders."""
@@ -371,11 +374,11 @@ class HookDesk:
         if asked.caller.agent is not None and not hook.stop_hook_active:
             channel = self._turn_of(asked.caller.agent)
             if channel:
-                return answers.go_on(REMINDER.format(channel=channel))
+                return answers.block(REMINDER.format(channel=channel))
         hands = self._hand(asked)
         messages = "" if hands is None else await hands.stopped(asked.call, hook)
         if messages:
-            return answers.go_on(messages)
+            return answers.block(messages)
         if asked.followed is not None:
             answer = events.whole(hook.last_assistant_message)
             keeper, began = await self._keeper(asked, hook), asked.call.began

@@ -9,6 +9,8 @@ from typing import Final, TypeVar, cast
 
 import msgspec
 
+from muster import whole_text
+from muster.claude_plugin.typed.checking import CommandRefusal
 from muster.delegation.following.owner import plain
 from muster.identity.waking import DIRECTIONS
 from muster.machines.state import MAIN
@@ -69,6 +71,14 @@ class PromptHook(Hook, frozen=True, kw_only=True):
     """UserPromptSubmit: a user has submitted a prompt."""
 
     prompt: str
+
+
+class ExpansionHook(Hook, frozen=True, kw_only=True):
+    """UserPromptExpansion: a typed command is about to be expanded."""
+
+    command_name: str
+    refusal: CommandRefusal | None = None
+    """The reason not to expand it, which muster itself adds before it asks the desk."""
 
 
 class SubagentStartHook(Hook, frozen=True, kw_only=True):
@@ -148,8 +158,8 @@ def read(data: bytes, kind: type[Kind]) -> Kind:
 
 
 def whole(text: str | None) -> str:
-    """A text without lone surrogates."""
-    return (text or "").encode("utf-8", "replace").decode()
+    """A text without halves of characters; empty where there is none."""
+    return whole_text.whole(text or "")
 
 
 def text_of(fields: object, name: str) -> str:

@@ -6,10 +6,10 @@ even `os`. Without a server it judges a tool call itself, by `muster.permissions
 every other event that must be recorded, takes the slow path: `python -m muster claude-hook EVENT`.
 That process stays as the daemon of its session, which answers like a server from then on.
 
-The policy hook (PreToolUse) fails closed: every error is a denial with a reason, as JSON. Exit code
-2 denies too, but Claude Code would show the command line of the hook before the reason; so that is
-only for a denial that cannot be printed. The other hooks observe, and never block: every error is
-exit code 0 without output.
+The policy hook (PreToolUse) and the hook of typed commands (UserPromptExpansion) fail closed: every
+error is a denial with a reason, as JSON. Exit code 2 denies too, but Claude Code would show the
+command line of the hook before the reason; so that is only for a denial that cannot be printed. The
+other hooks observe, and never block: every error is exit code 0 without output.
 """
 
 import posix
@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 
 POLICY = "PreToolUse"
 COMMAND = "UserPromptExpansion"
-"""The hook of the plugin's own commands; the command line carries them out."""
+"""The hook of typed commands. The command line carries out the plugin's own; others are checked by
+it where a session is open."""
+
+OWN_COMMANDS = ("agent-state-machine", "muster:")
+"""How the plugin's own commands begin."""
 
 START = "SessionStart"
 """The only hook that a team without a session answers: a lead is told its soul."""
@@ -68,7 +72,7 @@ class Vanished(Trouble):
 def main() -> "NoReturn":
     """Answer one hook, and exit at once: the interpreter's normal shutdown costs time too."""
     event = sys.argv[1] if len(sys.argv) > 1 else POLICY
-    fails_with = DENY if event == POLICY else 0
+    fails_with = DENY if event in (POLICY, COMMAND) else 0
     try:
         _write(1, told(event))
     except BaseException:  # fail closed: half an answer is none
@@ -82,12 +86,14 @@ def told(event: str) -> bytes:
         code, text = answer(event, _read(0))
         why = text.decode("utf-8", "replace") if code else ""
     except BaseException as failed:
-        text, why = b"", denial(str(failed)) if event == POLICY else ""
-    return _decision(why.rstrip("\n")) if why else text
+        text, why = b"", denial(str(failed)) if event in (POLICY, COMMAND) else ""
+    return _decision(event, why.rstrip("\n")) if why else text
 
 
-def _decision(why: str) -> bytes:
+def _decision(event: str, why: str) -> bytes:
     """A denial as Claude Code takes it."""
+    if event == COMMAND:
+        return b'{"decision":"block","reason":%s}' % _quoted(why)
     return (
         b'{"hookSpecificOutput":{"hookEventName":"%s","permissionDecision":"deny",'
         b'"permissionDecisionReason":%s}}' % (POLICY.encode(), _quoted(why))
@@ -105,6 +111,8 @@ def answer(event: str, data: bytes) -> "tuple[int, bytes]":
     project = given(b"CLAUDE_PROJECT_DIR") or posix.getcwdb()
     home = given(b"MUSTER_HOME") or project + b"/.muster"
     if event == COMMAND:
+        if _needs_no_check(data, project, home):
+            return PASS
         go_the_slow_way(event, data, home)
     try:
         answered = ask(event, data, project, home)
@@ -119,6 +127,18 @@ def answer(event: str, data: bytes) -> "tuple[int, bytes]":
     return alone(event, data, project, home)
 
 
+def _needs_no_check(data: bytes, project: bytes, home: bytes) -> bool:
+    """Whether a typed command is none of the plugin's own, and no session is open.
+
+    A program that muster runs may not see the file that tells this: its server is asked.
+    """
+    from json import loads
+
+    if posix.environ.get(b"MUSTER_TOKEN") or loads(data)["command_name"].startswith(OWN_COMMANDS):
+        return False
+    return team_session(home) is None and open_session(project) is None
+
+
 # ── with a muster ─────────────────────────────────────────────────────────────────────────────────
 
 
@@ -126,7 +146,7 @@ def ask(event: str, data: bytes, project: bytes, home: bytes) -> "tuple[int, byt
     """The answer of the server in that home; None if none runs."""
     import _socket
 
-    seconds = ANSWER_SECONDS if event == POLICY else RECORD_SECONDS
+    seconds = ANSWER_SECONDS if event in (POLICY, COMMAND) else RECORD_SECONDS
     try:
         connection, port_file, secret = _connected(home, seconds)
     except OSError as failed:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from muster.delegation.session_folder import SESSIONS_FOLDER, has_session
-from muster.regular_files import read_regular
+from muster.regular_files import make_folder, open_for_owner_only, read_regular
 
 FILE: Final = "sessions"
 HERE: Final = Path()
@@ -56,7 +56,10 @@ def _read(project: Path = HERE) -> list[Path]:
 
 def _write(roots: list[Path], project: Path = HERE) -> None:
     folder = project / SESSIONS_FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     aside = folder / f".{FILE}.new"
-    aside.write_bytes(b"".join(os.fsencode(root) + b"\n" for root in roots))
+    aside.unlink(missing_ok=True)  # it would keep its mode
+    # The file says which policy is in force: nobody else may write it, whatever the umask.
+    with open(aside, "wb", opener=open_for_owner_only) as file:
+        file.write(b"".join(os.fsencode(root) + b"\n" for root in roots))
     aside.replace(folder / FILE)

@@ -1,13 +1,15 @@
 """`muster claude-hook EVENT`: answers a hook of Claude Code without a server.
 
-The hook's client (`plugin/client.py`) calls it, with the hook's JSON on standard input. A policy
-hook that fails denies, with the reason; any other prints nothing. The exit code is 0.
+The hook's client (`plugin/client.py`) calls it, with the hook's JSON on standard input. A hook that
+decides denies if it fails, with the reason; any other prints nothing. The exit code is 0.
 
 In a state machine session, the process stays in the background as the daemon that answers the next
 hooks (`claude_plugin/hooks/daemon.py`).
 
-The plugin's own commands take this path too. The typed text arrives as JSON and is split into
-arguments here, without a shell. The output of the verb goes into the context of the prompt.
+Typed commands take this path too. The plugin's own are carried out: the typed text arrives as JSON
+and is split into arguments here, without a shell, and the output of the verb goes into the context
+of the prompt. Others are checked here, because this process has the environment of Claude Code
+(`claude_plugin/typed`); the desk decides whether a refusal counts.
 """
 
 import asyncio
@@ -16,30 +18,30 @@ import os
 import shlex
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import click
 import msgspec
 
-from muster.claude_plugin.hooks.answers import answer_safely, deny, failed
-from muster.claude_plugin.hooks.calls import DENIED, HookAnswer, HookCall, began_here
+from muster.claude_plugin.hooks.answers import NOTHING, answer_safely, block, deny, failed
+from muster.claude_plugin.hooks.calls import (
+    COMMAND_EVENT,
+    DENIED,
+    HookAnswer,
+    HookCall,
+    began_of,
+)
 from muster.claude_plugin.hooks.daemon import home_to_serve, serve_session
 from muster.claude_plugin.hooks.desk import HookDesk
+from muster.claude_plugin.hooks.places import open_session
+from muster.claude_plugin.plugin import client
+from muster.claude_plugin.typed.checking import TypedCommand, refusal
+from muster.claude_plugin.typed.surroundings import Surroundings
 from muster.cli.keeping import let_go_of_output
 from muster.cli.render import clean
 from muster.settings.model import load_settings
-
-COMMAND_EVENT: Final = "UserPromptExpansion"
-
-COMMANDS: Final = ("agent-state-machine", "ask", "status")
-"""The verbs that the plugin has commands for."""
-
-UNPREFIXED: Final = "agent-state-machine"
-"""The command that is also known without the plugin's name: an installed plugin adds it."""
-
-PREFIXES: Final = (("muster",), ("muster", ""))
-"""The prefixes of a command, and of the one that needs none."""
 
 COMMAND_SECONDS: Final = 570.0
 """Timeout of a verb: less than the hook's own timeout, so that it can be reported."""
@@ -61,7 +63,7 @@ def claude_hook(ctx: click.Context, home: Path | None, event: str) -> None:
         project=project,
         token=os.environ.get("MUSTER_TOKEN", ""),
         pid=int(pid) if pid.isdecimal() else 0,
-        began=began_here(),
+        began=began_of(),
         data=sys.stdin.buffer.read(),
     )
     team_home = _home(ctx, home, project)
@@ -98,7 +100,7 @@ def _home(ctx: click.Context, home: Path | None, project: Path) -> Path:
 def _answer(call: HookCall, home: Path) -> HookAnswer:
     try:
         if call.event == COMMAND_EVENT:
-            return _carry_out(call, home)
+            return _typed(call, home)
         return asyncio.run(_asked(call, home))
     except Exception as error:  # the settings cannot be read, so there is no desk yet
         return failed(call.event, clean(str(error)))
@@ -111,22 +113,47 @@ async def _asked(call: HookCall, home: Path) -> HookAnswer:
     return answer
 
 
-# ── the plugin's commands ─────────────────────────────────────────────────────────────────────────
+# ── typed commands ────────────────────────────────────────────────────────────────────────────────
 
 
-class _Typed(msgspec.Struct, frozen=True, kw_only=True):
-    """A typed command of the plugin."""
+def _typed(call: HookCall, home: Path) -> HookAnswer:
+    """Carry out a command of the plugin, or check whether another one may be expanded."""
+    # not msgspec's decoder: typed text can contain a lone surrogate
+    given = json.loads(call.data)
+    typed = msgspec.convert(given, TypedCommand)
+    cwd = Path(typed.cwd or call.project)
+    refused = refusal(typed, Surroundings.of(call.project, cwd, call.pid, os.environ))
+    if typed.is_own:
+        return block(refused.reason) if refused else _carry_out(typed, call, home)
+    if refused is None:
+        return NOTHING
+    told = {**given, "refusal": msgspec.to_builtins(refused)}
+    return _turned_away(msgspec.structs.replace(call, data=json.dumps(told).encode()), home)
 
-    command_name: str
-    command_args: str = ""
+
+def _turned_away(call: HookCall, home: Path) -> HookAnswer:
+    """Have the process that has the log decide about a refusal; without one, decide here."""
+    homes = [home]
+    if not call.token:
+        place = open_session(call.project, home)
+        if place is None:
+            return NOTHING
+        homes.append(place.home)
+    for each in dict.fromkeys(homes):
+        with suppress(client.Vanished):  # it was killed: another one is asked
+            answered = client.ask(
+                call.event, call.data, os.fsencode(call.project), os.fsencode(each)
+            )
+            if answered is not None:
+                return HookAnswer(answered[0], answered[1].decode("utf-8", "replace"))
+    if call.token:
+        return failed(call.event, "the muster that this session belongs to does not run any more")
+    return asyncio.run(_asked(call, home))
 
 
-def _carry_out(call: HookCall, home: Path) -> HookAnswer:
+def _carry_out(typed: TypedCommand, call: HookCall, home: Path) -> HookAnswer:
     """Run the verb of a command, and add its output to the prompt."""
-    typed = msgspec.json.decode(call.data, type=_Typed)
-    prefix, _, verb = typed.command_name.rpartition(":")
-    if verb not in COMMANDS or prefix not in PREFIXES[verb == UNPREFIXED]:
-        return HookAnswer(0, "")
+    verb = typed.command_name.rpartition(":")[2]
     try:
         said = _said(["--home", str(home), verb, *_arguments(verb, typed.command_args)], call)
     except ValueError as wrong:

@@ -29,7 +29,7 @@ from muster.delegation.folder.workspace import (
 )
 from muster.machines import events as e
 from muster.machines.events import Event
-from muster.regular_files import is_regular, open_regular
+from muster.regular_files import is_regular, make_folder, open_regular
 
 MEMORY_FILE: Final = ".workspace.json"
 
@@ -119,7 +119,7 @@ class WorkspaceFolder:
             path for path in files if not self._has_content(path, files[path], path in growing)
         ]
         for path in wrong:
-            (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+            make_folder((self.root / path).parent)
             _replace(self.root / path, files[path])
         self._remember(seen, files)
         return wrong
@@ -132,11 +132,11 @@ class WorkspaceFolder:
     def _apply(self, change: Change) -> None:
         path = self.root / change.path
         if isinstance(change, FolderMade):
-            path.mkdir(parents=True, exist_ok=True)
+            make_folder(path)
         elif isinstance(change, FileRemoved):
             path.unlink(missing_ok=True)
         else:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             if change.at is None:
                 _replace(path, change.data)
             else:

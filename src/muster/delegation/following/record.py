@@ -51,6 +51,10 @@ from muster.permissions.judge import Verdict
 
 NEXT_INPUT: Final = "the next input came before it was answered"
 
+STRANGER: Final = "main.subagent.unknown"
+STOPPED: Final = "main.subagent.stopped"
+"""The rules by which MAIN may not start a subagent."""
+
 REASON_CHARS: Final = 2000
 """The longest recorded reason of a denial: a path in it may have any length."""
 
@@ -195,8 +199,37 @@ class Following:
             return None
         return None if agent == MAIN else agent
 
-    async def refusal_of(self, name: str, task: str) -> str:
-        """The reason why MAIN may not start a subagent, with the agent to use; or an empty text."""
+    async def turned_away(self, keeper: Keeper, rule: str, reason: str) -> None:
+        """Record an input that was refused before MAIN saw it, and close its conversation."""
+        async with self._hook_context(keeper) as hook:
+            if hook is None:
+                return
+            current = hook.current()
+            if current is not None and not current.text.lstrip().startswith("/"):
+                current = None  # an earlier input, whose subagents still work
+            reason = fitting(reason[:REASON_CHARS])
+            await _record_denial(hook, current, rule, reason)
+            if current is not None:
+                await self._cut_short(hook, current, reason)
+
+    async def refuse_stranger(self, keeper: Keeper, name: str, task: str) -> str:
+        """Record that MAIN may not start a subagent, and return why, with the agent to use.
+
+        The text is empty for an agent of the session, which MAIN may start.
+        """
+        reason = await self._refusal_of(name, task)
+        if reason:
+            await self.refused(keeper, STRANGER, reason)
+        return reason
+
+    async def refused(self, keeper: Keeper, rule: str, reason: str) -> None:
+        """Record that MAIN may not start a subagent."""
+        async with self._hook_context(keeper) as hook:
+            if hook is not None:
+                why = fitting(reason[:REASON_CHARS])
+                await _record_denial(hook, hook.current(), rule, why)
+
+    async def _refusal_of(self, name: str, task: str) -> str:
         async with self._log_provider.access() as session_log:
             root = self._log_provider.folder(session_log.team).root
             if name not in session_log.team.delegation.agents:
@@ -365,3 +398,13 @@ class Following:
             if delegation.mode is None:
                 return ""
             return briefing.session(delegation, self._log_provider.folder(session_log.team).root)
+
+
+async def _record_denial(
+    hook: HookContext, conversation: Conversation | None, rule: str, reason: str
+) -> None:
+    """Record a denial in a conversation; without one, as a warning in the log."""
+    denial: c.DenyPermission | c.LogWarning = c.LogWarning(text=f"denied ({rule}): {reason}")
+    if conversation is not None:
+        denial = c.DenyPermission(conversation=conversation.id, rule=rule, reason=reason)
+    await hook.session_log.send(denial, actor=MUSTER)
