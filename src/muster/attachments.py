@@ -25,6 +25,7 @@ import msgspec
 
 from muster import limits
 from muster.errors import FilesFull, Invalid, NotFound, UploadsFull
+from muster.home.disk import HomeDisk
 from muster.machines.attachments import (
     FILES_FOLDER,
     check_digest,
@@ -62,6 +63,7 @@ class AttachmentFolder:
     def __init__(self, home: Path) -> None:
         """Keep files in this home; nothing is created before the first one."""
         self._home = home
+        self.disk = HomeDisk(home)
         self._folder = home / FILES_FOLDER
         self._lock = asyncio.Lock()
         self._used: int | None = None
@@ -105,6 +107,7 @@ class AttachmentFolder:
             self._used = sum(_sizes(self._folder))
         if self._used + size > limits.FILES_BYTES_MAX:
             raise FilesFull(limit=limits.FILES_BYTES_MAX)
+        self.disk.require_room(size)
 
     def _check_quota(self, digest: str, size: int, by: str) -> None:
         """Refuse an upload beyond the number or the bytes that one uploader may have unnamed."""
@@ -162,6 +165,10 @@ class AttachmentFolder:
         return self._folder / UPLOADS / digest
 
     # ── reading and removing ──────────────────────────────────────────────────────────────────────
+
+    async def has(self, digest: str) -> bool:
+        """Whether the content of a file is here."""
+        return await asyncio.to_thread((self._home / stored_path(digest)).is_file)
 
     async def read(self, digest: str) -> bytes:
         """The content of a file."""

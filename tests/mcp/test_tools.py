@@ -68,10 +68,10 @@ def test_a_tool_of_another_role_does_not_exist(team: Inside, scene: Scene) -> No
     async def play() -> None:
         async with over_http(team.server, scene.tokens["pm"]) as agent:
             for tool in sorted(SEES[Role.OPERATOR] - SEES[Role.AGENT]):
-                assert (await refused(agent, tool, agent="Ada"))["code"] == "not_found"
+                assert (await refused(agent, tool, agent="Ada"))["code"] == "no_such_tool"
         async with over_http(team.server, token_for(scene, Role.VIEWER)) as viewer:
             for tool in sorted(set(TOOLS) - READING):
-                assert (await refused(viewer, tool))["code"] == "not_found"
+                assert (await refused(viewer, tool))["code"] == "no_such_tool"
 
     before = scene.get("/api/health")["seq"]
     asyncio.run(play())

@@ -1,12 +1,17 @@
 """Plans of programs: the to-do lists of Claude Code, Codex and agents that speak ACP."""
 
 from acp.schema import AgentPlanUpdate, PlanEntry
-from claude_agent_sdk import AssistantMessage, ToolResultBlock, ToolUseBlock, UserMessage
 
 from muster.engine.ports import SessionPlan, SessionReport
 from muster.limits import PLAN_STEP_CHARS_MAX, PLAN_STEPS_MAX
 from muster.machines.vocabulary import PlanState, PlanStep
 from muster.runtimes.acp.reading import UpdateReader
+from muster.runtimes.claude.protocol.messages import (
+    AssistantMessage,
+    ToolResultBlock,
+    ToolResults,
+    ToolUseBlock,
+)
 from muster.runtimes.claude.reading import MessageReader
 from muster.runtimes.claude.usage import Counted
 from muster.runtimes.claude_plans import ClaudePlans
@@ -40,7 +45,7 @@ def called(
     given: dict[str, object], parent: str | None = None, tool: str = "TodoWrite", ref: str = "1"
 ) -> AssistantMessage:
     call = ToolUseBlock(id=ref, name=tool, input=given)
-    return AssistantMessage(content=[call], model="model", parent_tool_use_id=parent)
+    return AssistantMessage(content=(call,), model="model", parent_tool_use_id=parent)
 
 
 def test_the_to_do_list_of_claude_code_is_a_plan() -> None:
@@ -62,8 +67,8 @@ TASK_CALLS: tuple[tuple[str, dict[str, object], str], ...] = (
 LISTED = "#1 [completed] Read it\n#2 [in_progress] Fix it (Ada)\n#4 [pending] Test it"
 
 
-def result(ref: str, text: str, *, failed: bool = False) -> UserMessage:
-    return UserMessage(content=[ToolResultBlock(tool_use_id=ref, content=text, is_error=failed)])
+def result(ref: str, text: str, *, failed: bool = False) -> ToolResults:
+    return ToolResults(content=(ToolResultBlock(tool_use_id=ref, content=text, is_error=failed),))
 
 
 def test_the_task_list_of_claude_code_is_a_plan() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from typing import cast
 
 import pytest
 
@@ -617,7 +618,7 @@ def test_a_report_that_fails_is_recorded_and_later_reports_are_handled() -> None
         async with staged(speaks=False) as stage:
             await stage.enrol(long_lived=True)
             session = await stage.start()
-            await stage.say(session, ports.AgentText(text="half a character: \ud800"))
+            await stage.say(session, ports.AgentText(text=cast("str", 7)))
             await stage.say(session, ports.AgentText(text="hello"))
             assert await stage.said() == [("Ada", None, "hello")]
             ((what, why),) = await stage.rejected()

@@ -8,7 +8,7 @@ import pytest
 from muster.engine import ports
 from muster.engine.ports import PromptImage
 from muster.machines import commands as c
-from muster.machines.ids import ChannelId
+from muster.machines.ids import NO_TURNS, AnnouncedTurns, ChannelId
 from muster.machines.state import TurnState
 from muster.machines.vocabulary import Awaits, InterruptMode, RunMode, Taken, TurnConfig
 from muster.testing.runtime import Interrupts, ScriptedSession, Starts
@@ -202,9 +202,11 @@ def answers_at_once(session: ScriptedSession) -> None:
     """Let a session complete its turn as soon as it is prompted, before records are written."""
     accept = session.send_prompt
 
-    async def accept_and_answer(text: str, images: Sequence[PromptImage] = ()) -> bool:
+    async def accept_and_answer(
+        text: str, images: Sequence[PromptImage] = (), turns: AnnouncedTurns = NO_TURNS
+    ) -> bool:
         asyncio.get_running_loop().create_task(session.say(DONE))
-        return await accept(text, images)
+        return await accept(text, images, turns)
 
     session.send_prompt = accept_and_answer
 

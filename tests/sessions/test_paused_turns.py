@@ -406,8 +406,7 @@ def test_words_said_while_an_approval_is_open_are_posted_after_the_answer() -> N
         async with staged(speaks=False) as stage, asyncio.TaskGroup() as tasks:
             session = await with_turn(stage)
             tasks.create_task(session.listener.on_permission_request(RM))
-            await settled()
-            assert stage.state(ADA) is TurnState.WAITING
+            await eventually(lambda: stage.state(ADA) is TurnState.WAITING)
             await stage.say(session, ports.AgentText(text="I wait for you."))
             assert await stage.said() == []
             (request,) = stage.muster.team.agents[ADA].approvals
@@ -422,7 +421,7 @@ def test_the_end_of_a_session_does_not_wait_for_an_approval_that_it_asked_for() 
         async with staged() as stage, asyncio.TaskGroup() as tasks:
             session = await with_turn(stage, long_lived=False)
             tasks.create_task(session.listener.on_permission_request(RM))
-            await settled()
+            await eventually(lambda: stage.muster.team.agents[ADA].approvals)
             await stage.say(session, printed("words"))
             session.exit()
             await settled()

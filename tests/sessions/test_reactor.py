@@ -45,6 +45,7 @@ from muster.testing.runtime import (
     Starts,
     Stops,
 )
+from muster.worker.process import Worker
 from tests.builders import (
     ADA,
     BEN,
@@ -102,6 +103,7 @@ class Stage:
             Prompter(dispatcher, store, Inbox(feed, dispatcher), PromptTemplates()),
             SessionEnvironment(SessionTokens("key"), fence=fence),
             NoTasks(),
+            Worker(),
         )
         self._shown = 0
 

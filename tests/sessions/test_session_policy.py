@@ -12,7 +12,9 @@ from muster.engine.ports import Permission, PermissionAnswer
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import LEAD_SEAT, SeatId
+from muster.sessions import approvals
 from muster.testing.runtime import ScriptedSession
+from muster.worker.process import Worker
 from tests.builders import ADA, eventually, run
 from tests.sessions.test_intake import Stage, staged
 
@@ -127,12 +129,14 @@ def test_requests_of_a_burst_stand_in_the_order_in_which_they_came(
 ) -> None:
     names, started = [str(number) for number in range(8)], count()
 
-    async def slow_at_first(look: Callable[..., object], *given: object) -> object:
+    async def slow_at_first(
+        _worker: Worker, look: Callable[[], object], **_limits: object
+    ) -> object:
         for _ in range(1000 - 100 * next(started)):  # the facts about the first one take longest
             await asyncio.sleep(0)
-        return look(*given)
+        return look()
 
-    monkeypatch.setattr(asyncio, "to_thread", slow_at_first)
+    monkeypatch.setattr(Worker, "run", slow_at_first)
 
     async def story() -> None:
         async with staged(speaks=False) as stage:
@@ -146,5 +150,49 @@ def test_requests_of_a_burst_stand_in_the_order_in_which_they_came(
                 for each in approvals:
                     await stage.send(c.AnswerApproval(approval=each.id, allow=False))
             assert [each.detail for each in approvals] == names
+
+    run(story())
+
+
+LONG = Permission(
+    tool="Bash", detail="x", arguments={"command": "`a` " * 15_000}, cwd=Path("/project")
+)
+
+
+def test_a_request_that_takes_too_long_to_judge_is_denied_in_the_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Issue 21, H2: its author chooses how long it takes, so it must not hold the event loop."""
+    monkeypatch.setattr(approvals, "JUDGE_SECONDS", 0.001)
+
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            session = await opened(stage, tmp_path, RULES)
+            answer = await session.listener.on_permission_request(LONG)
+            assert not answer.allowed
+            assert "takes too long to judge" in answer.reason
+            assert stage.muster.worker.pid is not None
+
+    run(story())
+
+
+def test_a_request_that_takes_too_long_to_describe_is_asked_without_facts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(approvals, "FACTS_SECONDS", 0.001)
+
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            await stage.enrol(long_lived=True)
+            session = await stage.start()
+            asked = asyncio.ensure_future(session.listener.on_permission_request(LONG))
+            await eventually(lambda: stage.muster.team.agents[ADA].approvals)
+            (approval,) = stage.muster.team.agents[ADA].approvals
+            assert (approval.folder, approval.effects) == (
+                "/project",
+                ("unclear: it takes too long to look at",),
+            )
+            await stage.send(c.AnswerApproval(approval=approval.id, allow=False))
+            assert not (await asked).allowed
 
     run(story())

@@ -6,4 +6,4 @@ from tests.stress.claude_crowd import play
 def test_no_message_is_lost_while_claude_codes_are_killed() -> None:
     crowd = play(agents=2, kills=2)
     assert crowd.lost == (), str(crowd)
-    assert crowd.pss_mb < 100, str(crowd)  # by hand on a quiet machine it is exact
+    assert crowd.pss_mb < 70, str(crowd)

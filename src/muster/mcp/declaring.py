@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final, TypeVar, get_type_hints
 
 import msgspec
 
-from muster.errors import InvalidRequest, MusterError, NotFound
+from muster.errors import InvalidRequest, MusterError, NoSuchTool
 from muster.machines.vocabulary import Role
 from muster.mcp.calls import McpCall
 from muster.views.problems import problem
@@ -65,7 +65,7 @@ class McpTool(msgspec.Struct, frozen=True, kw_only=True):
         """Carry out a call; an error becomes a result, so that a model reads it."""
         try:
             if call.me.role not in self.may:
-                raise NotFound(kind="tool", name=self.name)
+                raise NoSuchTool(name=self.name)
             return _result(await self.work(call, self._parsed(given)))
         except MusterError as error:
             return failed(error)

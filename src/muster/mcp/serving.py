@@ -31,7 +31,7 @@ from mcp_types import (
 from starlette.types import Message, Receive, Scope, Send
 
 from muster import limits
-from muster.errors import Broken, MusterError, NotFound, Refused
+from muster.errors import Broken, MusterError, NoSuchTool, Refused
 from muster.mcp import prompts, resources
 from muster.mcp.calls import McpCall
 from muster.mcp.declaring import Json, failed
@@ -108,7 +108,7 @@ class _Handlers:
         try:
             call, found = await self._caller(context), TOOLS.get(params.name)
             if found is None:
-                raise NotFound(kind="tool", name=params.name)
+                raise NoSuchTool(name=params.name)
             return await found.call(call, params.arguments or {})
         except MusterError as error:
             return failed(error)

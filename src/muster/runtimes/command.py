@@ -15,28 +15,20 @@ from msgspec.structs import replace
 from muster.engine.ports import Launch, Leftover, SessionListener
 from muster.errors import CannotStart
 from muster.machines.vocabulary import RunMode
+from muster.runtimes.bounded import bounded, env_file_variables, output_file_of
 from muster.runtimes.command_session import CommandSession
-from muster.runtimes.isolated import (
-    isolated,
-    isolation_trouble,
-    level_of,
-    passed_environment,
-)
+from muster.runtimes.isolated import isolation_trouble, level_of, passed_environment
 from muster.runtimes.lines.desk import RequestDesk
 from muster.runtimes.lines.types import LINES_VARIABLE, LINES_VERSION
 from muster.runtimes.once.presets import ONCE, PROMPT_FILE_ARGUMENT
 from muster.runtimes.process import processes
 from muster.runtimes.process.cgroups import OwnCgroups, own_cgroups
-from muster.runtimes.process.confined import confined, working_directory, writable_paths
+from muster.runtimes.process.confined import working_directory, writable_paths
 from muster.runtimes.process.group import StopSteps
-from muster.runtimes.process.limited import limited
 from muster.runtimes.process.listener import SerialListener
-from muster.runtimes.process.output_file import OutputFile
-from muster.runtimes.process.resources import MIB, Limits
-from muster.runtimes.process.spawn import spawned
 from muster.runtimes.process.stdin import StdinWriter, prompt_line
 from muster.settings.agents import AgentSettings
-from muster.settings.env_file import EnvFileError, read_env_file
+from muster.settings.env_file import EnvFileError
 
 CLEANUP_FLAG: Final = "--cleanup-session"
 PROMPT_FILE: Final = "prompt.md"
@@ -121,24 +113,18 @@ class CommandRuntime:
         has_stdin = settings.reads_lines or (settings.prompt == "stdin" and launch.prompt)
         env, cwd = self._environment(launch, variables), self._cwd(launch)
         argv = [env[PROMPT_VARIABLE] if each == PROMPT_FILE_ARGUMENT else each for each in argv]
-        limits, level = limits_of(settings), settings.confine or "none"
-        paths = writable_paths(settings, launch, self._base)
-        own = self._own_cgroups
-        with (
-            confined(argv, level, paths, env, cwd) as shut_in,
-            isolated(shut_in, settings, launch, cwd) as apart,
-            limited(limits, launch.session, apart.argv, env, cwd, own) as (line, applied),
-            spawned(
-                line,
-                env=env,
-                cwd=cwd,
-                stdin=subprocess.PIPE if has_stdin else subprocess.DEVNULL,
-                confined=apart,
-                may_start=launch.may_start,
-            ) as program,
-        ):
+        with bounded(
+            argv,
+            settings,
+            launch,
+            env=env,
+            cwd=cwd,
+            writable=writable_paths(settings, launch, self._base),
+            stdin=subprocess.PIPE if has_stdin else subprocess.DEVNULL,
+            own_cgroups=self._own_cgroups,
+        ) as (program, limits):
             if program.stdin is not None:
-                self._write_first_prompt(program.stdin, launch.prompt)
+                self._write_first_prompt(program.stdin, launch)
             return CommandSession(
                 program,
                 launch.session,
@@ -146,12 +132,13 @@ class CommandRuntime:
                 listener=listener,
                 long_lived=settings.long_lived,
                 file=output_file_of(settings, launch.folder),
-                limits=applied,
+                limits=limits,
                 dialect=ONCE[settings.preset].dialect if settings.preset else None,
+                turns=launch.turns,
                 desk=RequestDesk(
                     SerialListener(listener),
                     cwd,
-                    confined=level != "none",
+                    confined=(settings.confine or "none") != "none",
                     answers=settings.reads_lines,
                 ),
             )
@@ -183,11 +170,12 @@ class CommandRuntime:
             remedy = "Make room for it, or give it its prompt on stdin."
             raise self._cannot(launch, why, remedy) from error
 
-    def _write_first_prompt(self, stdin: StdinWriter, prompt: str) -> None:
+    def _write_first_prompt(self, stdin: StdinWriter, launch: Launch) -> None:
         """Write the prompt; the stdin of a program that reads lines stays open for more."""
-        reads_lines = self._settings.reads_lines
+        reads_lines, prompt = self._settings.reads_lines, launch.prompt
         if self._settings.prompt in ("stdin", "lines") and prompt:
-            stdin.write(prompt_line(prompt) if reads_lines else prompt.encode("utf-8", "replace"))
+            line = prompt_line(prompt, launch.turns)
+            stdin.write(line if reads_lines else prompt.encode("utf-8", "replace"))
         if not reads_lines:
             stdin.close()
 
@@ -210,31 +198,6 @@ class CommandRuntime:
             missing = "the interpreter that its first line names is missing"
             return missing, "Install that, or correct the line."
         return why[:1].lower() + why[1:], _REMEDIES.get(error.errno or 0, _RETRY)
-
-
-def limits_of(settings: AgentSettings) -> Limits:
-    """The limits of an agent's sessions."""
-    return Limits(*(getattr(settings, name) for name in Limits._fields))
-
-
-def output_file_of(settings: AgentSettings, folder: Path | None) -> OutputFile | None:
-    """The file for an agent's output in its folder; None where it has no folder."""
-    if folder is None:
-        return None
-    return OutputFile(
-        folder,
-        kept=settings.output_files,
-        bytes_max=settings.output_file_mb * MIB,
-        days=settings.output_days,
-    )
-
-
-async def env_file_variables(settings: AgentSettings, base: Path) -> Mapping[str, str]:
-    """The variables of the agent's environment file, as it is now. Raises `EnvFileError`."""
-    if settings.env_file is None:
-        return {}
-    # In a thread: the file may be on a disk that does not answer.
-    return await asyncio.to_thread(read_env_file, base / settings.env_file)
 
 
 def _is_there(program: str, cwd: Path) -> bool:

@@ -4,7 +4,15 @@ import asyncio
 import signal
 from collections.abc import Sequence
 
-from muster.engine.ports import Exit, PromptImage, Result, SessionListener, SessionReport, TurnDone
+from muster.engine.ports import (
+    Exit,
+    PromptImage,
+    Result,
+    SessionListener,
+    SessionReport,
+    TurnDone,
+)
+from muster.machines.ids import NO_TURNS, AnnouncedTurns, ChannelId
 from muster.machines.vocabulary import Urgency
 from muster.runtimes.lines.desk import RequestDesk
 from muster.runtimes.lines.types import ApprovalRequestLine, Interrupted
@@ -42,13 +50,18 @@ class CommandSession(ProcessSession):
         limits: AppliedLimits | None = None,
         desk: RequestDesk | None = None,
         dialect: type[Dialect] | None = None,
+        turns: AnnouncedTurns = NO_TURNS,
     ) -> None:
         """Take over a program that has just been started.
 
-        `desk` answers its requests, `dialect` reads output that is not muster's own lines.
+        `desk` answers its requests, `dialect` reads output that is not muster's own lines, and
+        `turns` are those that its first prompt announces.
         """
         self._long_lived = long_lived
         self._desk = desk
+        self._announced = dict(turns)
+        """The newest turn that it was told of, in each channel."""
+
         self._interrupts: set[asyncio.Future[None]] = set()
         budget = OutputBudget(asyncio.get_running_loop().time())
         reader = None if dialect is None else _reader(dialect, budget)
@@ -86,14 +99,17 @@ class CommandSession(ProcessSession):
             if not self._interrupts and is_running and self._asked == INTERRUPTED:
                 self._asked = ""
 
-    async def send_prompt(self, text: str, images: Sequence[PromptImage] = ()) -> bool:
+    async def send_prompt(
+        self, text: str, images: Sequence[PromptImage] = (), turns: AnnouncedTurns = NO_TURNS
+    ) -> bool:
         """Write a prompt to a long-lived program; false if it takes none, or no more."""
         if not self._long_lived or self._stdin is None or self._stdin.full:
             return False
         if self._stopping is not None or self._group.exited.done():
             return False  # a pipe takes what nobody reads any more
         self._streams[0].prompted(asyncio.get_running_loop().time())
-        return self._stdin.write(prompt_line(text))
+        self._announced.update(turns)
+        return self._stdin.write(prompt_line(text, turns))
 
     # ── stopping ──────────────────────────────────────────────────────────────────────────────────
 
@@ -124,8 +140,19 @@ class CommandSession(ProcessSession):
     def _on_reported(self, report: SessionReport) -> None:
         if isinstance(report, ApprovalRequestLine) and self._desk is not None:
             self._tasks.start(self._desk.answer(report, self._stdin))
-        if isinstance(report, Result | TurnDone | Interrupted):
+        if isinstance(report, Interrupted):
             self._resolve_interrupts()
+        if isinstance(report, Result | TurnDone) and not self._is_late(report):
+            self._resolve_interrupts()
+
+    def _is_late(self, report: Result | TurnDone) -> bool:
+        """Whether it is about an earlier turn: the work that is under way goes on."""
+        if report.epoch is None or not self._announced:
+            return False
+        channel = report.channel if isinstance(report, TurnDone) else None
+        if channel is None:
+            return report.epoch not in self._announced.values()
+        return self._announced.get(ChannelId(channel), report.epoch) != report.epoch
 
     def _on_exited(self) -> None:
         pass  # an interrupt returns when what the pipes hold is reported: see `_release`

@@ -14,6 +14,7 @@ from muster.engine.programs import DetectedProgram
 from muster.errors import MissingExtra, MusterError
 from muster.limits import VERSION_CHARS_MAX, VERSION_SECONDS
 from muster.runtimes.acp.presets import PRESETS
+from muster.runtimes.claude.program import ENFORCEMENT as CLAUDE_ENFORCEMENT
 from muster.runtimes.claude.program import installed_program
 from muster.runtimes.codex.runtime import ENFORCEMENT, INSTALL
 from muster.runtimes.codex.runtime import PROGRAM as CODEX
@@ -48,6 +49,7 @@ def _claude(base: Path) -> DetectedProgram:
         runtime=CLAUDE,
         label="Claude Code",
         program=program,
+        enforcement=CLAUDE_ENFORCEMENT,
         remedy=f"Run `claude` and sign in, or set {CLAUDE_SIGNS[0]}." if lacks else "",
         lacks_sign_in=lacks,
     )

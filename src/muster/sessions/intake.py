@@ -18,12 +18,10 @@ from muster.engine import ports
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.fitting import fitted
 from muster.engine.partials import Partials
-from muster.engine.retrying import retry_pause
-from muster.errors import Closed, MusterError, NotFound, Refused, StoreFailed, Unavailable
+from muster.errors import NotFound, Refused
 from muster.limits import MESSAGE_BYTES_MAX, NOTE_CHARS_MAX
 from muster.machines import commands as c
-from muster.machines.commands import Command
-from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId, SessionId, agent_actor
+from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId, SessionId
 from muster.machines.spending import implausible
 from muster.machines.state import Agent
 from muster.machines.turns.order import NO_HANDOFF
@@ -32,8 +30,9 @@ from muster.machines.vocabulary import NOTHING_USED, Outcome
 from muster.sessions.approvals import Approvals
 from muster.sessions.markers import Markers
 from muster.sessions.prompt_state import PromptState, still_held
+from muster.sessions.reports import SessionCommands
 from muster.sessions.signs import SignOfWork, work_report
-from muster.sessions.tools import Toolbox, check_exists, member_named, only_channel
+from muster.sessions.tools import Toolbox, member_named, only_channel
 from muster.sessions.turn_speech import TurnAct, TurnSpeech, ends_turn
 
 log = logging.getLogger(__name__)
@@ -62,6 +61,8 @@ class Intake:
         hosts: bool = False,
     ) -> None:
         """Act for this seat until the session ends; `hosts` as in `markers.py`."""
+        commands = SessionCommands(dispatcher, clock, session=session, seat=seat)
+        self._send, self._reject, self._fail = commands.send, commands.reject, commands.fail
         self._hosts = hosts
         self._approvals = approvals
         self._partials = partials
@@ -100,16 +101,12 @@ class Intake:
         match report:
             case ports.Output():
                 await self._print(report)
-            case ports.AgentText(text=text, channel=channel):
-                await self._say(text, self._turn(channel))
-            case ports.TurnDone(channel=channel, text=text, to=to):
-                await self._done(self._turn(channel), text, to)
-            case ports.TurnWaits() | ports.TurnResumes():
-                await self._wait(report)
+            case ports.TurnReport():
+                await self._take_in_turn(report, self._turn(report.channel, report.epoch))
             case ports.Result():
                 await self._result(report)
-            case ports.PartialText() | ports.HandRaised():
-                await self._signal(report)
+            case ports.HandRaised():
+                await self._raise_hand(report)
             case (
                 ports.Working()
                 | ports.SessionActivity()
@@ -124,6 +121,23 @@ class Intake:
                 await self._reject(line, reason)
             case _:
                 raise TypeError(report)
+
+    async def _take_in_turn(self, said: ports.TurnReport, channel: ChannelId | None) -> None:
+        """Handle something about a turn: that of this channel, if there is one."""
+        match said:
+            case ports.PartialText():
+                self._show(said)
+            case ports.TurnReport(epoch=int(epoch)) if channel is None:
+                # a number means a turn, so these are no words for the human
+                await self._reject(type(said).__name__, f"it was told of no turn {epoch}")
+            case ports.AgentText(text=text, epoch=epoch):
+                await self._say(text, channel, epoch)
+            case ports.TurnDone():
+                await self._done(channel, said)
+            case ports.TurnWaits() | ports.TurnResumes():
+                await self._wait(said, channel)
+            case _:
+                raise TypeError(said)
 
     async def on_tool_call(self, call: ports.MusterToolCall) -> ports.Reply:
         """Execute a call of one of muster's tools."""
@@ -181,36 +195,38 @@ class Intake:
     def _show(self, partial: ports.PartialText) -> None:
         """Show text that the agent writes in its turn; outside of a turn nobody sees it."""
         turn = self._speech.current(begun=self._told.confirms)
-        channel = turn if partial.channel is None else ChannelId(partial.channel)
+        is_named = partial.channel is not None or partial.epoch is not None
+        channel = self._turn(partial.channel, partial.epoch) if is_named else turn
         if self._partials is not None and channel is not None:
+            epoch = self._epoch(channel, partial.epoch)
             try:
-                self._partials.put(channel, self._seat, partial.text, self._told.epoch_of(channel))
+                self._partials.put(channel, self._seat, partial.text, epoch)
             except Refused as refused:  # the turn is paused, for example
                 extra = {"action": "partial_refused", "seat": self._seat}
                 log.debug("%s", refused, extra=extra)
 
-    async def _say(self, text: str, channel: ChannelId | None) -> None:
+    async def _say(self, text: str, channel: ChannelId | None, epoch: int | None = None) -> None:
         """Post in a channel where the agent has the turn, or else to the human."""
         if channel is None:
             self._told.by_human = False
             upto = self._told.answers_upto
             await self._send(c.TellHuman(seat=self._seat, text=text, answers_upto=upto))
         else:
-            epoch = self._told.epoch_of(channel)
+            epoch = self._epoch(channel, epoch)
             await self._act(c.Speak(channel=channel, seat=self._seat, text=text, epoch=epoch))
 
-    async def _done(
-        self, channel: ChannelId | None, text: str | None, to: str | None = None
-    ) -> None:
+    async def _done(self, channel: ChannelId | None, done: ports.TurnDone) -> None:
         """Post the text, or the printed one, and end the turn; without one, tell the human."""
-        if channel is None and text:
-            return await self._say(text, None)
+        if channel is None and done.text:
+            return await self._say(done.text, None)
         await self._tell_printed()
         if channel is None:
             return None
-        seat, epoch = self._seat, self._told.epoch_of(channel)
-        last = text or self._speech.take_printed(channel)
-        next_seat = None if to is None else await self._next_speaker(channel, to)
+        seat, epoch = self._seat, self._epoch(channel, done.epoch)
+        last = done.text or ""
+        if not last and not self._is_late(channel, done.epoch):
+            last = self._speech.take_printed(channel)
+        next_seat = None if done.to is None else await self._next_speaker(channel, done.to)
         if last:
             end = c.Speak(
                 channel=channel, seat=seat, text=last, epoch=epoch, complete=True, to=next_seat
@@ -236,13 +252,6 @@ class Intake:
             await self._reject(f"TURN_COMPLETE @{name}", why)
         return seat
 
-    async def _signal(self, said: ports.PartialText | ports.HandRaised) -> None:
-        """Handle a sign that is no speech: text in progress, or a raised hand."""
-        if isinstance(said, ports.PartialText):
-            self._show(said)
-        else:
-            await self._raise_hand(said)
-
     async def _raise_hand(self, said: ports.HandRaised) -> None:
         channel = said.channel or only_channel(self._agent)
         if channel is None:
@@ -259,13 +268,17 @@ class Intake:
     async def _result(self, result: ports.Result) -> None:
         """Handle a result: end the turn that the work was for, if the agent did not end it."""
         worked_in = self._told.channel
+        if result.epoch is not None:
+            result = await self._without_late_words(result, result.epoch)
         if result.answers:
             # the result of other work does not end a turn that was announced during that work
             channel = self._speech.current(begun=self._told.confirms)
+            if result.epoch is not None:
+                channel = self._turn(None, result.epoch)
             if channel is not None:
                 await self._end_forgotten_turn(channel, result)
             elif worked_in is None and not self._told.answered:
-                await self._done(None, result.text or None)
+                await self._done(None, ports.TurnDone(text=result.text or None))
             is_read = self._told.taken_upto > self._agent.read  # an answer need not be words
             if is_read and not (result.interrupted and self._is_stopping):
                 await self._send(c.MarkRead(seat=self._seat, upto=self._told.taken_upto))
@@ -273,6 +286,22 @@ class Intake:
             await self._tell_unasked(result.text)
         self._told.answered = False  # what comes now is other work
         await self._report(result, worked_in)
+
+    async def _without_late_words(self, result: ports.Result, epoch: int) -> ports.Result:
+        """A result that names the turn that it is for: refused as its end if that turn is over.
+
+        The piece of work and its usage count in any case.
+        """
+        channel = self._turn(None, epoch)
+        if channel is None:
+            await self._reject("result", f"it was told of no turn {epoch}")
+        elif self._is_late(channel, epoch):
+            seat, ok, text = self._seat, result.ok, result.text
+            end = c.EndForgottenTurn(channel=channel, seat=seat, epoch=epoch, ok=ok, text=text)
+            await self._act(end)
+        else:
+            return result
+        return replace(result, answers=False, text="")
 
     @property
     def _is_stopping(self) -> bool:
@@ -354,27 +383,41 @@ class Intake:
         )
         await self._send(taken)
 
-    async def _wait(self, said: ports.TurnWaits | ports.TurnResumes) -> None:
-        channel = self._turn(said.channel)
+    async def _wait(
+        self, said: ports.TurnWaits | ports.TurnResumes, channel: ChannelId | None
+    ) -> None:
         if channel is None:
             await self._reject(type(said).__name__, "it has no turn that could wait")
         elif isinstance(said, ports.TurnResumes):
-            epoch = self._told.epoch_of(channel)
+            epoch = self._epoch(channel, said.epoch)
             await self._act(c.ResumeTurn(channel=channel, seat=self._seat, epoch=epoch))
         else:
             wait = c.WaitTurn(
                 channel=channel,
                 seat=self._seat,
                 reason=said.reason,
-                epoch=self._told.epoch_of(channel),
+                epoch=self._epoch(channel, said.epoch),
                 timeout_seconds=said.seconds,
                 awaits=said.awaits,
             )
             await self._act(wait)
 
-    def _turn(self, named: str | None) -> ChannelId | None:
-        """The channel that is named, or else that of the turn that the program works on."""
-        return self._speech.current() if named is None else ChannelId(named)
+    def _turn(self, named: str | None, epoch: int | None = None) -> ChannelId | None:
+        """The channel that is named, or else that of the turn with this number, or else that of
+        the turn that the program works on.
+        """
+        if named is not None:
+            return ChannelId(named)
+        told = None if epoch is None else self._told.channel_of(epoch)
+        return self._speech.current() if told is None else told
+
+    def _epoch(self, channel: ChannelId, named: int | None) -> int | None:
+        """The number that the program names, or else that of the turn that it has begun."""
+        return self._told.epoch_of(channel) if named is None else named
+
+    def _is_late(self, channel: ChannelId, epoch: int | None) -> bool:
+        """Whether the program itself names a turn that is not its turn any more."""
+        return epoch is not None and not self._speech.is_at_work_on(channel, epoch)
 
     # ── markers ───────────────────────────────────────────────────────────────────────────────────
 
@@ -393,58 +436,3 @@ class Intake:
                 about = self._dispatcher.team.agents[command.seat]
                 upto = self._told.pass_on(about, self._agent.read)
                 await self._send(c.MarkRead(seat=self._seat, upto=upto))
-
-    async def _reject(self, marker: str, reason: str) -> None:
-        await self._send(c.RejectMarker(seat=self._seat, marker=marker, reason=reason))
-
-    # ── sending ───────────────────────────────────────────────────────────────────────────────────
-
-    async def _send(self, command: Command, *, marker: str | None = None) -> None:
-        """Send a command, with retries while the store is unavailable; record a refusal.
-
-        A command that fails twice while the store takes the record of that is set aside: nothing
-        that a program says can keep muster from hearing what it says next.
-        """
-        failures = 0
-        while True:
-            try:
-                check_exists(self._dispatcher.team, self._seat, command)
-                await self._dispatcher.send(command, actor=agent_actor(self._agent.id))
-            except Refused as refused:
-                if not refused.recorded or marker is not None:
-                    name = marker or type(command).__name__
-                    await self._put_on_record(name, str(refused))
-                return
-            except Closed:
-                return
-            except Unavailable as error:
-                failures += 1
-                if not isinstance(error, StoreFailed):  # that one the dispatcher has told
-                    log.warning("%s", error, extra={"action": "intake_failed", "seat": self._seat})
-                if failures >= ATTEMPTS and await self._set_aside(marker, command, error):
-                    return
-                await self._clock.sleep(retry_pause(error, failures))
-            else:
-                return
-
-    async def _set_aside(self, marker: str | None, command: Command, error: Unavailable) -> bool:
-        """Put a command on record that the store does not take; tell if it took the record."""
-        reason = f"is set aside: the log did not take it ({error})"
-        return await self._put_on_record(marker or type(command).__name__, reason)
-
-    async def _fail(self, what: str, error: Exception) -> None:
-        """Log a report that failed, in muster's log and in the team's."""
-        extra = {"action": "intake_failed", "session": self._session, "seat": self._seat}
-        log.error("a report of a session could not be handled", exc_info=error, extra=extra)
-        await self._put_on_record(what, f"could not be handled: {error}")
-
-    async def _put_on_record(self, marker: str, reason: str) -> bool:
-        rejected = c.RejectMarker(seat=self._seat, marker=marker, reason=reason)
-        try:
-            await self._dispatcher.send(rejected, actor=agent_actor(self._agent.id))
-        except StoreFailed:
-            return False
-        except MusterError as error:
-            log.warning("%s", error, extra={"action": "intake_failed", "seat": self._seat})
-            return False
-        return True

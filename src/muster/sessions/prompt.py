@@ -75,6 +75,7 @@ class InitialPrompt(msgspec.Struct, frozen=True):
     """Whether a long-lived program has nothing to do yet."""
 
     images: tuple[PromptImage, ...] = ()
+    turns: Mapping[ChannelId, int] = {}
 
 
 class WakeMemory(msgspec.Struct, frozen=True):
@@ -141,11 +142,12 @@ class Prompter:
             records.insert(0, record)
         parts.extend(map(prompt_for, items))
         text = "\n\n".join(parts) + "\n"
-        told.send(text, _turns(items), human_text_of(items), upto=_direct_upto(deliveries))
+        turns = _turns(items)
+        told.send(text, turns, human_text_of(items), upto=_direct_upto(deliveries))
         self._states[agent.seat] = told
         waits = mode is RunMode.CONTINUOUS and agent.run.long_lived
         idle = waits and not items and agent.status is not Status.HATCHING
-        return InitialPrompt(text, records, idle, await images_of(self._home, items))
+        return InitialPrompt(text, records, idle, await images_of(self._home, items), turns)
 
     def human_text_in(self, seat: SeatId, prompt: str) -> str:
         """The text of humans in an input that consists of prompts of muster."""
@@ -235,7 +237,7 @@ class Prompter:
             upto = _direct_upto(deliveries)
             images = await images_of(self._home, [found])
             prompt = told.send(text, turns, words, about=found.channel, upto=upto)
-            if not await session.send_prompt(text, images):
+            if not await session.send_prompt(text, images, turns):
                 told.withdraw(prompt)
                 return
             async with told.recording:

@@ -134,6 +134,15 @@ class PromptState(msgspec.Struct):
         waiting = (each for each in self.sent if each.id in self.pending and self.confirms)
         return None if any(each.turns.get(channel) == epoch for each in waiting) else epoch
 
+    def channel_of(self, epoch: int) -> ChannelId | None:
+        """The channel in which the program was last told of a turn with this number."""
+        told = (name for each in reversed(self.sent) for name in each.turns)
+        return next((name for name in told if self.was_told(name, epoch)), None)
+
+    def was_told(self, channel: ChannelId, epoch: int) -> bool:
+        """Whether one of the last prompts announced this turn."""
+        return any(each.turns.get(channel) == epoch for each in self.sent)
+
     def send(
         self,
         text: str,

@@ -57,6 +57,7 @@ from muster.sessions.running import (
     TaskSessions,
 )
 from muster.sessions.unlogged_stops import UnloggedStops
+from muster.worker.process import Worker
 
 log = logging.getLogger(__name__)
 
@@ -76,6 +77,7 @@ class Sessions:
         prompter: Prompter,
         around: SessionEnvironment,
         delegated: TaskSessions,
+        worker: Worker,
         partials: Partials | None = None,
         reclaim: ports.Reclaim | None = None,
     ) -> None:
@@ -85,7 +87,7 @@ class Sessions:
         """
         self._partials = partials
         self._leftovers = reclaim
-        self._approvals = Approvals(dispatcher)
+        self._approvals = Approvals(dispatcher, worker)
         self._reports = Reports(dispatcher, clock)
         self._dispatcher = dispatcher
         self._runtimes = runtimes
@@ -303,6 +305,7 @@ class Sessions:
             mode=order.mode,
             prompt=opening.text,
             images=opening.images,
+            turns=opening.turns,
             idle=opening.idle,
             environment={
                 **around.environment(agent, order.session, order.mode),

@@ -1,7 +1,7 @@
 """Facts for a decision about a tool call: the folder, the change of a file, the effects of a line.
 
 They are read from the files as they are when the agent asks. What cannot be known is said so, and
-never guessed. Everything is bounded: an agent writes what is looked at here.
+never guessed. Everything is bounded: an agent writes what is looked at here, and a worker looks.
 """
 
 import os
@@ -27,6 +27,7 @@ from muster.permissions.programs.catalogue import LOOKING
 from muster.permissions.shell.effects import Scene
 from muster.permissions.shell.grammar import parse
 from muster.permissions.shell.words import NotUnderstood
+from muster.regular_files import read_regular
 
 _DELETERS: Final = frozenset({"rm", "rmdir", "unlink", "shred"})
 _EFFECT_CHARS: Final = 200
@@ -50,6 +51,12 @@ def facts_of(request: Permission) -> RequestFacts:
         return facts
     cut = f"unclear: only its first {APPROVAL_DETAIL_CHARS_MAX:,} characters are shown"
     return replace(facts, effects=(cut, *facts.effects)[:APPROVAL_EFFECTS_MAX])
+
+
+def no_facts(request: Permission) -> RequestFacts:
+    """The facts about a request that takes too long to look at: none but its folder."""
+    folder = str(request.cwd) if request.cwd.is_absolute() else ""
+    return RequestFacts(folder=folder, effects=("unclear: it takes too long to look at",))
 
 
 def _facts_of(request: Permission) -> RequestFacts:
@@ -158,11 +165,9 @@ def _written(given: Mapping[str, object], cwd: Path, folder: str) -> RequestFact
 def _text(file: Path) -> str | None:
     """The text of a file, empty if there is none; None if it cannot be shown."""
     try:
-        if not file.exists():
-            return ""
-        if not file.is_file() or file.stat().st_size > APPROVAL_FILE_BYTES_MAX:
-            return None
-        return file.read_text("utf-8")
+        return read_regular(file, bytes_max=APPROVAL_FILE_BYTES_MAX).decode()
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
     except (OSError, ValueError):
         return None
 

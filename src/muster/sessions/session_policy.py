@@ -11,7 +11,8 @@ from typing import Final, NamedTuple, cast
 from muster.engine.ports import Permission
 from muster.machines.ids import LEAD_SEAT
 from muster.machines.state import MAIN, Agent, Team
-from muster.permissions.judge import judge
+from muster.permissions.judge import Verdict, judge
+from muster.permissions.judge import unjudged as unjudged_call
 from muster.permissions.policy import PolicyError, policy_of
 
 BROKEN: Final = "policy.broken"
@@ -33,22 +34,35 @@ def has_policy(team: Team) -> bool:
     return team.delegation.mode is not None
 
 
-def denial(team: Team, agent: Agent, request: Permission) -> PolicyDenial | None:
-    """The denial of a request by the policy of the open session; None if nothing denies it.
+def state_of(agent: Agent) -> str:
+    """The state whose permissions an agent's program has."""
+    return MAIN if agent.seat == LEAD_SEAT else agent.id
 
-    It reads the policy, and files that the request names.
+
+def denial(folder: str, state: str, request: Permission) -> PolicyDenial | None:
+    """The denial of a request by the policy in the session's folder; None if nothing denies it.
+
+    It reads the policy, and files that the request names. A worker runs it.
     """
     try:
-        policy = policy_of(Path(team.delegation.path))
+        policy = policy_of(Path(folder))
     except (PolicyError, OSError) as broken:
         return PolicyDenial(BROKEN, f"The policy cannot be read, so nothing is allowed: {broken}")
-    state = MAIN if agent.seat == LEAD_SEAT else agent.id
     for tool, given in _calls(request):
         verdict = judge(state, tool, given, cwd=str(request.cwd), policy=policy)
         if not verdict.allowed:
-            reason = verdict.with_remedy()[:REASON_CHARS_MAX]
-            return PolicyDenial(verdict.rule, reason.encode("utf-8", "replace").decode())
+            return _denied(verdict)
     return None
+
+
+def unjudged(state: str) -> PolicyDenial:
+    """The denial of a request that takes too long to judge."""
+    return _denied(unjudged_call(state))
+
+
+def _denied(verdict: Verdict) -> PolicyDenial:
+    reason = verdict.with_remedy()[:REASON_CHARS_MAX]
+    return PolicyDenial(verdict.rule, reason.encode("utf-8", "replace").decode())
 
 
 def _calls(request: Permission) -> Iterator[tuple[str, Mapping[str, object]]]:

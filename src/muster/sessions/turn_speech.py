@@ -56,6 +56,7 @@ ENDED: Final = (TURN_COMPLETE, "silence")
 """The transitions in which a turn comes to its usual end."""
 
 LOST: Final = "it had lost the turn by then"
+OVER: Final = "the turn that they are for is over"
 
 FULL: Final = f"no more than {HELD_ACTS_MAX} acts with {HELD_BYTES_MAX:,} bytes wait for a turn"
 
@@ -171,6 +172,10 @@ class TurnSpeech:
             return None
         return found.turn if found.turn is not None and found.turn.holder == self._seat else None
 
+    def is_at_work_on(self, channel: ChannelId, epoch: int) -> bool:
+        """Whether the turn of this number is the seat's, or has just been lost."""
+        return self._turn(channel, epoch) is not None or self._has_lost(channel)
+
     # ── speaking ──────────────────────────────────────────────────────────────────────────────────
 
     def print(self, channel: ChannelId, text: str) -> None:
@@ -239,9 +244,17 @@ class TurnSpeech:
         can_record = records and not isinstance(act, WaitTurn | ResumeTurn)
         if can_record and self._has_lost(act.channel):
             self._record(act.channel, words_of(act), LOST)
-        else:
-            await send(act)
+            return True
+        if can_record and self._is_late(act):  # it is refused, and the refusal has no words
+            self._record(act.channel, words_of(act), OVER)
+        await send(act)
         return True
+
+    def _is_late(self, act: TurnAct) -> bool:
+        """Whether an act is for an earlier turn that the program was told of."""
+        epoch = act.epoch
+        is_known = epoch is not None and self._told.was_told(act.channel, epoch)
+        return is_known and self._turn(act.channel, epoch) is None
 
     def has_ended(self, channel: ChannelId) -> bool:
         """Whether the program itself has ended a paused turn, which ends when it resumes."""

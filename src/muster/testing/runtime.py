@@ -23,7 +23,7 @@ from muster.engine.ports import (
 )
 from muster.engine.programs import ProgramInForce
 from muster.errors import Unavailable
-from muster.machines.ids import SeatId, SessionId
+from muster.machines.ids import NO_TURNS, AnnouncedTurns, SeatId, SessionId
 from muster.machines.state import Agent
 from muster.machines.vocabulary import Outcome, Urgency
 
@@ -103,6 +103,7 @@ class ScriptedSession:
         """The listener for what the session says and asks."""
 
         self.told: list[str] = []
+        self.turns: list[AnnouncedTurns] = []  # of each prompt that it accepted
         self.takes_more = True
         self._over = asyncio.Event()
         self._exit = FINE
@@ -161,10 +162,13 @@ class ScriptedSession:
         """Pass an output to the listener, and return when it has handled it."""
         await self.listener.on_report(said)
 
-    async def send_prompt(self, text: str, images: Sequence[PromptImage] = ()) -> bool:
+    async def send_prompt(
+        self, text: str, images: Sequence[PromptImage] = (), turns: AnnouncedTurns = NO_TURNS
+    ) -> bool:
         """Accept a prompt and record it in `told`."""
         if self.takes_more:
             self.told.append(text)
+            self.turns.append(turns)
         return self.takes_more
 
     async def kill(self) -> None:

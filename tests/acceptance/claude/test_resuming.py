@@ -53,3 +53,31 @@ def test_an_earlier_conversation_is_listed_and_the_next_session_resumes_it(
         ]
         unknown = muster("sessions", "Ada", "--resume", "7", "--home", home)
         assert (unknown.returncode, unknown.stdout) == (2, "")
+
+
+def test_a_resumed_conversation_has_the_present_name_and_soul(
+    model: ScriptedModel, box: Box
+) -> None:
+    home = str(box.work / ".muster")
+    model.add(Rule(match="second", reply="I grow pears."))
+    model.add(Rule(match="first", reply="I grow apples."))
+    settings = table("Ada", box.env, soul="I love apples.", cwd=str(box.work))
+    with claude_team(box, settings) as (team, _):
+        start(team, "Ada")
+        says(team, "first")
+        until_said(team, "I grow apples.")
+        file = box.work / "soul.txt"
+        file.write_text("I love pears.")
+        edited = muster("memory", "edit-soul", "Ada", str(file), "--home", home)
+        assert edited.returncode == 0, edited.stderr
+        assert muster("agent", "rename", "Ada", "Bea", "--home", home).returncode == 0
+        assert muster("restart", "Bea", "--home", home).returncode == 0
+        team.post("/api/send", {"message": "second", "targetAgent": "Bea"})
+        until(lambda: ("Bea", "I grow pears.") in team.thread("Bea"), lambda: team.thread("Bea"))
+    body = model.calls()[-1].body
+    system = json.dumps(body["system"])
+    assert "I love pears." in system
+    assert "You are Bea." in system
+    assert "I love apples." not in system
+    assert "You are Ada." not in system
+    assert "I grow apples." in json.dumps(body["messages"]), "it is the same conversation"

@@ -11,7 +11,7 @@ from msgspec import structs
 from muster.engine.ports import Permission, PermissionAnswer, Result, SessionActivity
 from muster.errors import CannotStart, MissingExtra
 from muster.machines.vocabulary import Activity, Outcome
-from muster.runtimes.claude import runtime
+from muster.runtimes.claude import program
 from muster.settings.agent_programs import ClaudeSettings
 from muster.testing.claude_sandbox import Box
 from muster.testing.model import Cut, Hold, Part, Rule, ScriptedModel, Status, Tool
@@ -363,16 +363,42 @@ def test_what_keeps_it_from_coming_up_is_said(stage: ClaudeStage) -> None:
     run(scene())
 
 
-def test_without_the_sdk_it_says_what_to_install(
+def without_sdk(monkeypatch: pytest.MonkeyPatch, found: str | None) -> None:
+    """The SDK is not installed, and this is in the PATH."""
+
+    def spec(_name: str) -> None:
+        return None
+
+    def path(_name: str) -> str | None:
+        return found
+
+    monkeypatch.setattr(program, "find_spec", spec)
+    monkeypatch.setattr(program, "which", path)
+
+
+def test_without_the_program_it_says_what_to_install(
     stage: ClaudeStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def missing(name: str) -> None:
-        raise ModuleNotFoundError(name="claude_agent_sdk")
-
-    monkeypatch.setattr(runtime, "import_module", missing)
+    without_sdk(monkeypatch, None)
 
     async def scene() -> None:
         with pytest.raises(MissingExtra, match=r"pip install 'muster-agents\[claude\]'"):
             await stage.start("hello")
+
+    run(scene())
+
+
+def test_a_claude_code_in_the_path_needs_no_extra(
+    model: ScriptedModel, stage: ClaudeStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundled = str(program.find_program(ClaudeSettings(), stage.box.root))
+    without_sdk(monkeypatch, bundled)
+    model.add(Rule(reply="Hi."))
+
+    async def scene() -> None:
+        session = await stage.start("hello")
+        [result] = await stage.listener.results()
+        assert result.text == "Hi."
+        await end(session)
 
     run(scene())

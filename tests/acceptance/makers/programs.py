@@ -78,7 +78,10 @@ def _codex_home(url: str, home: Path) -> dict[str, str]:
         'model = "gpt-5.5"\nmodel_provider = "mock"\n[model_providers.mock]\nname = "mock"\n'
         f'base_url = "{url}/codex/v1"\nenv_key = "MOCK_KEY"\nwire_api = "responses"\n'
     )
-    return {"CODEX_HOME": str(home), "MOCK_KEY": "dummy"}
+    # Codex makes no link to its sandbox in a home below TMPDIR, and then no command of it runs.
+    temporary = home / "tmp"
+    temporary.mkdir(exist_ok=True)
+    return {"CODEX_HOME": str(home), "MOCK_KEY": "dummy", "TMPDIR": str(temporary)}
 
 
 def _codex(url: str, home: Path) -> AgentSettings:

@@ -14,12 +14,16 @@ from muster.testing.claude_sandbox import boxed
 from tests.acceptance.makers.model import MakersModel
 from tests.acceptance.makers.programs import settings_of
 from tests.asking import Asker, asker
+from tests.forkserver import ForkedProcess
 from tests.guides.test_frameworks import GUIDE, packages
 from tests.live import Json, Server, live
 from tests.waits import SLOW_SECONDS, until
 
 REAL = ("Claude", "Codex", "Gemini", "Opencode", "Qwen")
 """The agents whose programs come from a maker; each is called as its maker is."""
+
+ADAPTED = {"CodexAcp": "codex-acp", "ClaudeAcp": "claude-acp"}
+"""The agents of adapters, and what each is an adapter of."""
 
 FRAMEWORK = """import sys
 sys.path.append({folder!r})
@@ -90,14 +94,24 @@ class MakersTeam(NamedTuple):
         """Wait until it is so."""
         until(condition, self.story)
 
+    def logged(self) -> str:
+        """The log of muster so far."""
+        assert isinstance(self.server.process, ForkedProcess)
+        return self.server.process.errors()
+
     def story(self) -> object:
         """The newest facts, for a test that fails."""
         return self.operator.get("/api/log/told?limit=60")
 
 
 @contextmanager
-def makers_team(folder: Path) -> Generator[Callable[[], MakersTeam]]:
-    """Make the home; each call starts muster in it, once the last one is gone."""
+def makers_team(
+    folder: Path, *, adapters: Sequence[str] = (), script: str = SHELL
+) -> Generator[Callable[[], MakersTeam]]:
+    """Make the home; each call starts muster in it, once the last one is gone.
+
+    `adapters` are more agents, called as those of `ADAPTED`; `script` is the program of Shell.
+    """
     work, flags = folder / "work", folder / "flags"
     for each in (work, flags):
         each.mkdir()
@@ -106,9 +120,12 @@ def makers_team(folder: Path) -> Generator[Callable[[], MakersTeam]]:
         box = ends.enter_context(boxed(model.url))  # which has a short path, as Claude Code needs
         real = {name: settings_of(name.lower(), model.url, box.root / name) for name in REAL[1:]}
         real["Claude"] = settings_of("claude", model.url, box.root / "home")
+        for name in adapters:
+            own = ends.enter_context(boxed(model.url)).root / "home"
+            real[name] = settings_of(ADAPTED[name], model.url, own)
         tables = [table(name, replace(each, cwd=str(work))) for name, each in real.items()]
         shell = folder / "shell.sh"
-        shell.write_text(SHELL)
+        shell.write_text(script)
         shell.chmod(0o700)
         line = AgentSettings(command=(str(shell),), long_lived=True, speaks="lines")
         tables.append(table("Shell", replace(line, env={"FLAGS": str(flags)})))
@@ -150,4 +167,5 @@ def table(name: str, agent: AgentSettings) -> str:
     if agent.runtime == "acp":
         lines.append(f'acp.preset = "{agent.acp.preset}"')
         lines += [f'acp.model = "{agent.acp.model}"'] if agent.acp.model else []
-    return "\n".join([*lines, "restart = 'always'"]) + "\n"
+    lines += ["restart = 'always'", "restart_seconds = 0.1", "restart_seconds_max = 1.0"]
+    return "\n".join(lines) + "\n"

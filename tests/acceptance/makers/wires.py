@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from muster.testing import model_script, model_wire
@@ -48,6 +49,8 @@ class Wire:
 
     write, path, shell = "write_file", "file_path", "run_shell_command"
     media_type = "text/event-stream"
+    end = '"finish_reason": "stop"'
+    """In the chunk that ends a text."""
 
     def asked(self, body: Json) -> Asked:
         asked = Asked("")
@@ -81,11 +84,19 @@ class Wire:
         yield _data({**base, "choices": [], "usage": {**usage, "total_tokens": 120}})
         yield "data: [DONE]\n\n"
 
+    def beginning(self, text: str) -> str:
+        """A text whose end does not come."""
+        chunks = self.answer(Step(text=text), 0)
+        return "".join(takewhile(lambda chunk: self.end not in chunk, chunks))
+
 
 class PlainWire(Wire):
     """The same API, with an answer as a whole."""
 
     media_type = "application/json"
+
+    def beginning(self, text: str) -> str:
+        return ""
 
     def answer(self, step: Step, number: int) -> Iterator[str]:
         message = {"role": "assistant", "content": step.text}
@@ -124,11 +135,15 @@ class GeminiWire(Wire):
             }
         )
 
+    def beginning(self, text: str) -> str:
+        return "".join(self.answer(Step(text=text), 0)).replace('"finishReason": "STOP", ', "")
+
 
 class ClaudeWire(Wire):
     """The API of messages, as Claude Code uses it."""
 
     write, shell = "Write", "Bash"
+    end = "content_block_stop"
 
     def run(self, command: str) -> Step:
         return Step(tool=self.shell, arguments={"command": command, "description": "It runs."})
@@ -157,6 +172,7 @@ class ResponsesWire(Wire):
     """The API of responses, as Codex uses it."""
 
     write, shell = "apply_patch", "exec_command"
+    end = "response.output_item.done"
 
     def asked(self, body: Json) -> Asked:
         asked = Asked("")
@@ -173,7 +189,8 @@ class ResponsesWire(Wire):
         return Step(tool=tool, arguments=patch)
 
     def run(self, command: str) -> Step:
-        return Step(tool=self.shell, arguments={"cmd": command})
+        # else Codex leaves a long command to itself after ten seconds, and goes on
+        return Step(tool=self.shell, arguments={"cmd": command, "yield_time_ms": 30_000})
 
     def answer(self, step: Step, number: int) -> Iterator[str]:
         content = [{"type": "output_text", "text": step.text}]

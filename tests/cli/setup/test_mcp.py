@@ -113,6 +113,15 @@ def test_a_file_that_is_not_understood_is_left_alone(user: Path) -> None:
         assert file.read_text() == text
 
 
+def test_a_file_with_comments_is_left_to_the_person_with_the_entry_to_add(user: Path) -> None:
+    file = file_of(user, "gemini")
+    file.parent.mkdir()
+    file.write_text('{ "mcpServers": {} // mine\n}')
+    told = ran(user, "install", "gemini", "--yes", code=2)
+    assert 'add to \'mcpServers\': "muster": {"command": ' in told
+    assert "remove 'muster' from" in ran(user, "remove", "gemini", "--yes", code=2)
+
+
 def test_an_entry_of_another_program_is_left_alone(user: Path) -> None:
     file = file_of(user, "claude")
     text = json.dumps({"mcpServers": {"muster": {"command": "other", "args": []}}})

@@ -259,7 +259,7 @@ def test_a_listener_that_fails_does_not_end_the_session(stage: Stage) -> None:
 
 def test_a_session_leaves_no_file_open_and_no_task_behind(stage: Stage) -> None:
     async def scene() -> None:
-        session = await stage.start(ANSWERS)  # the first one loads the SDK
+        session = await stage.start(ANSWERS)  # the first one loads modules
         await session.kill()
         await session.wait()
         before, tasks = open_files(), asyncio.all_tasks()

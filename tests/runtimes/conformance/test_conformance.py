@@ -263,7 +263,9 @@ def test_a_crash_is_told_with_its_last_words(stage: Stage) -> None:
     run(scene())
 
 
-def test_a_program_that_does_not_come_up_says_why(stage: Stage) -> None:
+def test_a_program_that_does_not_come_up_says_why(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
     async def scene() -> None:
         if not stage.subject.confirms:  # it is up when it runs
             session = await stage.start("say one", how="absent")
@@ -273,6 +275,25 @@ def test_a_program_that_does_not_come_up_says_why(stage: Stage) -> None:
             await stage.start("say one", how="absent")
 
     run(scene())
+    assert not [each for each in caplog.records if each.exc_info]  # it is no bug of muster
+
+
+@of(lambda subject: subject.resumes)
+def test_a_conversation_without_words_is_not_resumed(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scene() -> None:
+        session = await stage.start(idle=True)
+        await session.kill()
+        await session.wait()
+        for kept in stage.folder.glob("*-*"):  # most programs keep nothing of it
+            kept.unlink()
+        again = await stage.start("say one")
+        await stage.listener.answered(1)
+        await ended(again)
+
+    run(scene())
+    assert "cannot resume" not in caplog.text
 
 
 def test_usage_is_told_with_each_result(stage: Stage) -> None:

@@ -16,8 +16,10 @@ from muster.engine.ports import (
     SessionActivity,
     SessionReport,
     Spending,
+    TurnDone,
 )
 from muster.limits import ACTIVITY_CHARS_MAX, OPEN_CALLS_MAX, OPEN_REQUESTS_MAX
+from muster.machines.ids import NO_TURNS, AnnouncedTurns, ChannelId
 from muster.machines.vocabulary import Activity, Outcome, RunMode, Usage
 from muster.runtimes.command import CommandRuntime
 from muster.runtimes.lines.desk import NO_STDIN
@@ -26,7 +28,7 @@ from muster.runtimes.process.framing import Run
 from muster.runtimes.process.lines import Interpreter
 from muster.runtimes.request_text import arguments_text, request_text
 from muster.settings.agents import AgentSettings, PromptWay
-from tests.builders import run
+from tests.builders import DESIGN, run
 from tests.runtimes.programs import ADA, Listener, new_session
 from tests.tidy.source import ROOT
 
@@ -119,6 +121,9 @@ def test_a_program_may_say_which_version_it_writes() -> None:
         {"type": "approval_request", "id": "a", "tool": "B", "detail": "d", "seconds": 1e300},
         {"type": "usage", "usage": {"costUsd": "much"}},
         {"type": "hello", "version": "one"},
+        {"type": "turn_complete", "epoch": "seven"},
+        {"type": "say", "text": "x", "epoch": -1},
+        {"type": "result", "epoch": 1 << 80},
     ],
 )
 def test_a_line_with_wrong_fields_is_rejected(line: object) -> None:
@@ -155,14 +160,21 @@ ASKER = f"import json{EXAMPLE.partition('```')[0]}"
 
 
 def session_of(
-    program: str, prompt: str, folder: Path, clerk: Clerk, *, way: PromptWay = "lines"
+    program: str,
+    prompt: str,
+    folder: Path,
+    clerk: Clerk,
+    *,
+    way: PromptWay = "lines",
+    turns: AnnouncedTurns = NO_TURNS,
 ) -> None:
     """A whole session of a program."""
 
     async def scene() -> None:
         command = (sys.executable, "-S", "-c", program)
         settings = AgentSettings(command=command, speaks="lines", prompt=way)
-        launch = Launch(session=new_session(), agent=ADA, mode=RunMode.CONTINUOUS, prompt=prompt)
+        mode = RunMode.CONTINUOUS
+        launch = Launch(session=new_session(), agent=ADA, mode=mode, prompt=prompt, turns=turns)
         session = await CommandRuntime(settings, folder).start(launch, clerk)
         assert (await session.wait()).outcome is Outcome.COMPLETED
 
@@ -180,6 +192,24 @@ def test_a_program_that_ends_by_itself_asks_and_is_answered_on_its_stdin(
     [result] = [each for each in clerk.said if isinstance(each, Result)]
     denied = "not deployed: A person decided."
     assert result == Result(text="deployed" if allowed else denied, usage=Usage(cost_usd=0.01))
+
+
+REPEATER = """
+import json, sys
+prompt = json.loads(sys.stdin.readline())
+for channel, epoch in prompt.get("turns", {None: None}).items():
+    print(json.dumps({"type": "turn_complete", "channel": channel, "epoch": epoch}), flush=True)
+"""
+
+
+@pytest.mark.parametrize("turns", [{}, {DESIGN: 7, ChannelId("chat"): 1}])
+def test_a_program_repeats_the_channels_and_numbers_of_the_turns_in_its_prompt(
+    tmp_path: Path, turns: AnnouncedTurns
+) -> None:
+    clerk = Clerk()
+    session_of(REPEATER, "go", tmp_path, clerk, turns=turns)
+    done = [(each.channel, each.epoch) for each in clerk.said if isinstance(each, TurnDone)]
+    assert done == (list(turns.items()) or [(None, None)])
 
 
 def test_a_request_that_cannot_be_answered_is_rejected(tmp_path: Path) -> None:

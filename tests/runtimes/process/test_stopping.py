@@ -9,7 +9,8 @@ from typing import get_args
 import pytest
 from msgspec.structs import replace
 
-from muster.engine.ports import AgentText, Exit, Result, SessionReport
+from muster.engine.ports import AgentText, Exit, Result, SessionReport, TurnDone
+from muster.machines.ids import ChannelId
 from muster.machines.vocabulary import Outcome, Urgency
 from muster.settings.agents import AgentSettings
 from muster.settings.process import StopSignal
@@ -321,6 +322,40 @@ def test_a_program_that_lives_on_is_told_one_thing_after_the_other(stage: Stage)
             Result(text="third"),
         ]
         assert stage.listener.lines()[-1] == "finished"
+
+    run(scene())
+
+
+LATE = f"""
+def stop(*_):
+    for late in ({{"type": "turn_complete", "channel": "design"}}, {{"type": "result"}}):
+        print(json.dumps({{**late, "text": "of turn 4", "epoch": 4}}), flush=True)
+signal.signal(signal.SIGINT, stop)
+print("{READY}", flush=True)
+for line in sys.stdin:
+    print("working", flush=True)
+    open("gate").read()
+    said = {{"type": "turn_complete", "channel": "design", "text": "of turn 5", "epoch": 5}}
+    print(json.dumps(said), flush=True)
+"""
+
+
+def test_words_about_an_earlier_turn_do_not_say_that_the_work_has_stopped(stage: Stage) -> None:
+    os.mkfifo(stage.base / "gate")
+
+    async def scene() -> None:
+        session = await stage.start(stage.python(LATE), LONG_LIVED)
+        await stage.listener.ready()
+        assert await session.send_prompt("go on", turns={ChannelId("design"): 5})
+        await stage.listener.until(lambda: "working" in stage.listener.lines())
+        interrupting = asyncio.ensure_future(session.interrupt())
+        await stage.listener.until(lambda: len(stage.listener.words()) == 2)
+        await asyncio.wait({interrupting}, timeout=QUICK)
+        assert not interrupting.done()
+        await asyncio.to_thread((stage.base / "gate").write_text, "open\n")
+        await asyncio.wait_for(interrupting, WAIT_SECONDS)
+        assert stage.listener.words()[2:] == [TurnDone(channel="design", text="of turn 5", epoch=5)]
+        await session.kill()
 
     run(scene())
 

@@ -115,7 +115,7 @@ def edited(
     """The settings with an entry, or without it. An entry that is not muster's is refused."""
     if program.is_toml:
         return _edited_toml(program, file, text or "", name, entry)
-    settings = parse_json(file, text)
+    settings = parse_json(file, text, _by_hand(program, name, entry))
     servers = table_in(file, settings, program.table)
     had = _is_there(file, servers, name)
     if entry is None and not had:
@@ -128,6 +128,14 @@ def edited(
         del settings[program.table]
     shown = json.dumps(settings, indent=2, ensure_ascii=False)
     return ChangedSettings(f"{shown}\n", had)
+
+
+def _by_hand(program: McpProgram, name: str, entry: Entry | None) -> str:
+    """The remedy for a file that may have comments: programs allow them, and they would be lost."""
+    change = f"remove {name!r} from {program.table!r}"
+    if entry is not None:
+        change = f"add to {program.table!r}: {json.dumps({name: program.spell(entry)})[1:-1]}"
+    return f"Nothing was changed; correct the file, or, if it has comments, edit it: {change}"
 
 
 def _edited_toml(

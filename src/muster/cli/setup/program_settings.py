@@ -26,12 +26,15 @@ def read_text(file: Path) -> str | None:
         raise BadSource(path=file, what=f"is not UTF-8: {wrong}", remedy=REMEDY) from None
 
 
-def parse_json(file: Path, text: str | None) -> dict[str, Json]:
-    """The settings in a text; none where there is no file, or an empty one."""
+def parse_json(file: Path, text: str | None, remedy: str = REMEDY) -> dict[str, Json]:
+    """The settings in a text; none where there is no file, or an empty one.
+
+    `remedy` is told where it is no JSON.
+    """
     try:
         settings: Json = json.loads(text) if text and not text.isspace() else {}
     except (ValueError, RecursionError) as wrong:
-        raise BadSource(path=file, what=f"is not JSON: {wrong}", remedy=REMEDY) from None
+        raise BadSource(path=file, what=f"is not JSON: {wrong}", remedy=remedy) from None
     if not isinstance(settings, dict):
         raise unexpected(file, "the settings are not an object")
     return settings  # pyright: ignore[reportUnknownVariableType]

@@ -29,7 +29,7 @@ from muster.runtimes.acp.mcp_servers import McpAddress, servers
 from muster.runtimes.acp.presets import Preset
 from muster.runtimes.acp.reading import UpdateReader, tokens_of
 from muster.runtimes.acp.wire import GuardedWire
-from muster.runtimes.prompted.memory import ProgramConversation, remember, used_since, wall_s
+from muster.runtimes.prompted.memory import ProgramConversation, remember, used_since, with_words
 from muster.runtimes.prompted.refusals import told_why
 from muster.runtimes.prompted.session import NotUp, PromptedSession, SessionParts, WorkFailed
 from muster.version import __version__
@@ -113,7 +113,7 @@ class AcpSession(PromptedSession):
         cwd, mcp = str(self._plan.rules.roots.cwd), self._plan.mcp
         http = capabilities.mcp_capabilities
         offered = servers(mcp, has_http=http is not None and bool(http.http))
-        if self._conversation.id and capabilities.load_session:
+        if self._conversation.is_resumable and capabilities.load_session:
             try:
                 return await self._load(cwd, offered)
             except RequestError as error:
@@ -126,9 +126,7 @@ class AcpSession(PromptedSession):
         meta: Any = self._plan.preset.session_meta  # the SDK takes any JSON
         opened = await self._agent.new_session(cwd=cwd, mcp_servers=[*offered], **meta)
         self._client.session_id = opened.session_id
-        self._conversation = replace(
-            self._conversation, id=opened.session_id, began_s=wall_s(), used=Usage()
-        )
+        self._conversation = self._conversation.opened(opened.session_id)
         self._held_back = self._plan.instructions
         return opened
 
@@ -162,6 +160,7 @@ class AcpSession(PromptedSession):
     async def _work(self, text: str) -> Result:
         self._is_cancelled = False
         self._client.take_refusals()
+        self._conversation = with_words(self._folder, self._conversation)
         response = await self._prompted(text)
         usage = self._count(response)
         for _ in range(REFUSALS_TOLD_MAX):

@@ -25,8 +25,8 @@ class GuardedWire:
         """Set when the program says no more."""
 
     async def send(self, message: JsonObject) -> None:
-        """Hand a message over, now or as it is read."""
-        if not self._lines.send(message):
+        """Hand a message over, now or as it is read. A program that has gone misses no answer."""
+        if not self._lines.send(message) and "method" in message:
             raise ConnectionError("the agent takes nothing more")
 
     async def receive(self) -> JsonObject | None:

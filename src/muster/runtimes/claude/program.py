@@ -22,6 +22,10 @@ from muster.settings.agents import AgentSettings
 TESTED: Final = "2.1.325"
 """The version of Claude Code that muster is tested with: it comes with the pinned SDK."""
 
+ENFORCEMENT: Final = (
+    "What its permission rules neither allow nor deny needs an approval; a hook checks the policy"
+    " of an open session before each tool call."
+)
 VERSION_SECONDS: Final = 10.0
 
 PLUGIN_FOLDER: Final = "claude-plugin"
@@ -58,19 +62,14 @@ def find_program(settings: ClaudeSettings, base: Path) -> Path:
             return bundled
     found = which("claude")
     if found is None:
-        raise CannotStart(
-            program="claude",
-            cwd=str(base),
-            why="there is no such program here",
-            remedy="Install Claude Code, or set program to where it is.",
+        raise MissingExtra(
+            what="The runtime 'claude', without a Claude Code in the PATH,", extra="claude"
         )
     return Path(found)
 
 
 def installed_program(settings: ClaudeSettings, base: Path) -> Path:
     """The program that a session would run. Raises what the start of a session would raise."""
-    if find_spec("claude_agent_sdk") is None:
-        raise MissingExtra(what="The runtime 'claude'", extra="claude")
     program = find_program(settings, base)
     if which(str(program)) is None:
         raise CannotStart(

@@ -22,6 +22,9 @@ class _Prompt(NamedTuple):
     idle: bool
     """Whether there was nothing else to do when it came."""
 
+    is_command: bool = False
+    """Whether the program itself does it, perhaps without a word."""
+
 
 class _Piece:
     """Work that is under way, until its result."""
@@ -29,6 +32,9 @@ class _Piece:
     def __init__(self) -> None:
         self.ours = False
         """Whether a prompt of ours is among what it is about."""
+
+        self.command = ""
+        """The slash command that it is, for the program itself."""
 
         self.begun = False
         """Whether the model has said anything in it."""
@@ -63,9 +69,15 @@ class Prompts:
         """Whether there is nothing to do, and nothing to come."""
         return self._piece is None and not self._open and not self.running
 
-    def tell(self, number: str, text: str) -> None:
+    @property
+    def command(self) -> str:
+        """The slash command that is under way; empty for other work."""
+        return "" if self._piece is None else self._piece.command
+
+    def tell(self, number: str, text: str, *, is_command: bool = False) -> None:
         """A prompt is handed over."""
-        self._open[number] = _Prompt(text, self._piece is None and not self.waiting)
+        idle = self._piece is None and not self.waiting
+        self._open[number] = _Prompt(text, idle, is_command)
 
     def become(self, number: str, state: str) -> PromptAccepted | None:
         """The program says what becomes of a prompt; tell how it is taken in, when it is."""
@@ -127,4 +139,5 @@ class Prompts:
         if piece is None:
             piece = self._piece = _Piece()
         piece.ours = True
+        piece.command = prompt.text.strip() if prompt.is_command else ""
         return Taken.STARTED if prompt.idle else Taken.QUEUED

@@ -1,32 +1,11 @@
-"""Turns messages of the Claude SDK into `SessionReport`s. Pure.
+"""Turns messages of Claude Code into `SessionReport`s. Pure.
 
 A reader belongs to one session and reads everything, in order. What it comes to know beside what
 is said (which conversation this is, what is wrong with the model server) it keeps to be asked.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, cast
-
-from claude_agent_sdk import (
-    TERMINAL_TASK_STATUSES,
-    AssistantMessage,
-    ConversationResetMessage,
-    Message,
-    ResultMessage,
-    ServerToolResultBlock,
-    ServerToolUseBlock,
-    StreamEvent,
-    SystemMessage,
-    TaskNotificationMessage,
-    TaskProgressMessage,
-    TaskStartedMessage,
-    TaskUpdatedMessage,
-    TextBlock,
-    ThinkingBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-    UserMessage,
-)
+from collections.abc import Callable, Iterator
+from typing import Final, cast
 
 from muster.engine.ports import (
     Output,
@@ -41,20 +20,37 @@ from muster.limits import CLAUDE_RETRY_AFTER_SECONDS_MAX, PARTIAL_SECONDS
 from muster.machines.vocabulary import Activity
 from muster.runtimes.claude.faults import BUSY, fault, refusal, refused
 from muster.runtimes.claude.prompts import Prompts
+from muster.runtimes.claude.protocol.messages import (
+    AssistantMessage,
+    ClaudeMessage,
+    Content,
+    Data,
+    ResultMessage,
+    StreamEvent,
+    SystemMessage,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolResults,
+    ToolUseBlock,
+)
 from muster.runtimes.claude.spent import SpentSoFar
 from muster.runtimes.claude.usage import Counted, since
-from muster.runtimes.claude.wire import LIFECYCLE
 from muster.runtimes.claude.written import WrittenText
 from muster.runtimes.claude_plans import ClaudePlans
 from muster.runtimes.excerpts import compact, excerpt
 from muster.runtimes.process.pipes import STDERR, OutputBudget
 from muster.runtimes.prompted.speech import Prose, spoken
+from muster.settings.rules import NAME_CHARS_MAX
 
 AGENT_TOOLS: Final = ("Agent", "Task")
 """The tool that starts a helper, by both of its names."""
 
 HELPER_TASKS: Final = ("local_agent", "local_workflow")
 """The background tasks that are helpers; the others are programs."""
+
+HELPER_ENDS: Final = ("failed", "stopped", "killed")
+"""How a helper ends that does not complete its work."""
 
 HELPERS_MAX: Final = 1000
 """How many helpers of a session are known by name: they can be called again long after."""
@@ -65,9 +61,6 @@ WORKING_SECONDS: Final = 1.0
 MODEL: Final = "model"
 SYNTHETIC: Final = "<synthetic>"
 """The model that the program names for what it says itself."""
-
-Input = Mapping[str, Any]  # what a tool is given, as JSON has it
-Content = Any  # what a tool gives back: a text, or blocks
 
 
 class MessageReader:
@@ -124,25 +117,19 @@ class MessageReader:
         printed, self._printed = "".join(self._printed), []
         return printed.encode("utf-8", "replace")
 
-    def read(self, message: Message) -> list[SessionReport]:
+    def read(self, message: ClaudeMessage) -> list[SessionReport]:
         """The reports in a message."""
         match message:
             case AssistantMessage():
                 return list(self._assistant(message))
-            case UserMessage(content=list(blocks), parent_tool_use_id=parent):
-                results = [each for each in blocks if isinstance(each, ToolResultBlock)]
-                return [told for each in results for told in self._came(each, self.who(parent))]
+            case ToolResults(content=blocks, parent_tool_use_id=parent):
+                return [told for each in blocks for told in self._came(each, self.who(parent))]
             case ResultMessage():
                 return list(self._result(message))
-            case SystemMessage():
-                return list(self._system(message))
+            case SystemMessage(subtype=what, data=data):
+                return list(self._system(what, data))
             case StreamEvent(event=event, parent_tool_use_id=parent):
                 return list(self._stream(event, main=parent is None))
-            case ConversationResetMessage(new_conversation_id=conversation):
-                self.conversation = conversation
-                return []
-            case _:
-                return []
 
     # ── what the model says and does ──────────────────────────────────────────────────────────────
 
@@ -162,12 +149,10 @@ class MessageReader:
                     yield from self._say(text)
                 case ThinkingBlock() | TextBlock():
                     yield Working()
-                case ToolUseBlock() | ServerToolUseBlock():
+                case ToolUseBlock():
                     yield from self._called(block, self.who(message.parent_tool_use_id))
-                case ServerToolResultBlock(tool_use_id=call, content=content):
-                    yield self._done(call, content, False, self.who(message.parent_tool_use_id))
-                case ToolResultBlock():
-                    pass  # those come as the user's
+                case ToolResultBlock():  # of a tool that the model server runs
+                    yield from self._came(block, self.who(message.parent_tool_use_id))
 
     def _say(self, text: str) -> Iterator[SessionReport]:
         self._printed.append(text.rstrip("\n") + "\n")
@@ -186,13 +171,13 @@ class MessageReader:
         if text.strip():
             yield Output(stream=STDERR, text=excerpt(text.strip()))
 
-    def _called(self, block: ToolUseBlock | ServerToolUseBlock, by: str) -> Iterator[SessionReport]:
+    def _called(self, block: ToolUseBlock, by: str) -> Iterator[SessionReport]:
         """A call of a tool. Helpers keep plans of their own, which nobody sees."""
         yield self._call(block, by)
         if not by and (told := self._plans.called(block.id, block.name, block.input)) is not None:
             yield told
 
-    def _call(self, block: ToolUseBlock | ServerToolUseBlock, by: str) -> SessionActivity:
+    def _call(self, block: ToolUseBlock, by: str) -> SessionActivity:
         given = compact(block.input)
         self._printed.append(f"[{_of(by)}{block.name}] {given}\n")
         self._calls[block.id] = block.name
@@ -216,7 +201,7 @@ class MessageReader:
         kind = Activity.TOOL_FAILED if failed else Activity.TOOL_DONE
         return SessionActivity(kind=kind, name=name, text=excerpt(text), ref=call, by=by)
 
-    def _stream(self, event: Input, *, main: bool) -> Iterator[SessionReport]:
+    def _stream(self, event: Data, *, main: bool) -> Iterator[SessionReport]:
         """The model is writing: a sign of work, and the text so far, both not too often."""
         now = self._now()
         if now - self._worked_at >= WORKING_SECONDS:
@@ -238,20 +223,22 @@ class MessageReader:
 
     # ── what the program says ─────────────────────────────────────────────────────────────────────
 
-    def _system(self, message: SystemMessage) -> Iterator[SessionReport]:
-        match message:
-            case TaskStartedMessage(task_type=kind) if kind in HELPER_TASKS:
-                yield self._started(message)
-            case TaskNotificationMessage(task_id=task, summary=summary):
-                yield from self._ended(task, summary)
-            case TaskUpdatedMessage(task_id=task, status=status):
-                yield from self._updated(task, status)
-            case TaskProgressMessage():
+    def _system(self, what: str, data: Data) -> Iterator[SessionReport]:
+        task = str(data.get("task_id") or "")
+        match what:
+            case "task_started" if data.get("task_type") in HELPER_TASKS:
+                yield self._started(task, data)
+            case "task_notification":
+                yield from self._ended(task, str(data.get("summary") or ""))
+            case "task_updated":
+                patch: Data = data.get("patch") or {}
+                yield from self._updated(task, str(patch.get("status")))
+            case "task_progress":
                 yield Working()
             case _:
-                yield from self._stated(message.subtype, message.data)
+                yield from self._stated(what, data)
 
-    def _stated(self, what: str, data: Input) -> Iterator[SessionReport]:
+    def _stated(self, what: str, data: Data) -> Iterator[SessionReport]:
         if what in ("init", "status"):  # the model leaves the mode `plan` by itself, too
             self.mode = str(data.get("permissionMode") or self.mode)
         match what:
@@ -265,20 +252,23 @@ class MessageReader:
                 yield from self._informed(data)
             case "session_state_changed":
                 self.prompts.running = data.get("state") != "idle"
-            case _ if what == LIFECYCLE:
+            case "conversation_reset":
+                self.conversation = str(data.get("new_conversation_id") or "")
+            case "command_lifecycle":
                 took = self.prompts.become(str(data.get("command_uuid")), str(data.get("state")))
                 if took is not None:
                     yield took
             case _:
                 pass
 
-    def _started(self, message: TaskStartedMessage) -> SessionActivity:
-        task, given = message.task_id, self._names.get(message.tool_use_id or "")
-        kind = str(message.data.get("subagent_type") or message.description)
+    def _started(self, task: str, data: Data) -> SessionActivity:
+        given = self._names.get(str(data.get("tool_use_id")))
+        description = str(data.get("description") or "")
+        kind = str(data.get("subagent_type") or description)
         name = self._names.get(task) or given or kind  # who is called again keeps its name
         self._name(task, name)
         self._helpers.add(task)
-        text = str(message.data.get("prompt") or message.description)
+        text = str(data.get("prompt") or description)
         self._printed.append(f"[{name} started] {text}\n")
         return SessionActivity(
             kind=Activity.HELPER_STARTED, name=name, text=excerpt(text), ref=task
@@ -289,12 +279,12 @@ class MessageReader:
         while len(self._names) > 2 * HELPERS_MAX:
             del self._names[next(iter(self._names))]
 
-    def _updated(self, task: str, status: str | None) -> Iterator[SessionReport]:
+    def _updated(self, task: str, status: str) -> Iterator[SessionReport]:
         """A helper that has finished says what came of it right after that; any other does not."""
         if status == "completed":
             self._finished.add(task)
-        elif status in TERMINAL_TASK_STATUSES:
-            yield from self._ended(task, str(status))
+        elif status in HELPER_ENDS:
+            yield from self._ended(task, status)
 
     def _ended(self, task: str, summary: str) -> Iterator[SessionReport]:
         self._finished.discard(task)
@@ -306,7 +296,7 @@ class MessageReader:
                 kind=Activity.HELPER_DONE, name=name, text=excerpt(summary), ref=task
             )
 
-    def _init(self, data: Input) -> Iterator[SessionReport]:
+    def _init(self, data: Data) -> Iterator[SessionReport]:
         """The beginning of a piece of work: which conversation it is, and what did not load."""
         self.conversation = str(data.get("session_id") or self.conversation)
         self.commands = tuple(map(str, data.get("slash_commands") or ()))
@@ -315,15 +305,15 @@ class MessageReader:
             self._printed.append(f"{text}\n")
             yield Output(stream=STDERR, text=excerpt(text))
 
-    def _informed(self, data: Input) -> Iterator[SessionReport]:
+    def _informed(self, data: Data) -> Iterator[SessionReport]:
         """The program warns; among that is a prompt that a hook did not let through."""
-        outcome: Input = data.get("prompt_submit_outcome") or {}
+        outcome: Data = data.get("prompt_submit_outcome") or {}
         if outcome.get("kind") == "blocked_by_hook":
             self._blocked = f"a hook did not let the prompt through: {outcome.get('reason')}"
         if data.get("level") in ("warning", "error"):
             yield from self._complain(str(data.get("content") or ""))
 
-    def _asked_again(self, data: Input) -> SessionActivity:
+    def _asked_again(self, data: Data) -> SessionActivity:
         self._retries = int(data.get("attempt") or self._retries + 1)
         status = data.get("error_status")
         self.fault = self.fault or refusal(status, self._retries) or self._busy(status, data)
@@ -332,7 +322,7 @@ class MessageReader:
         self._printed.append(f"[{MODEL} asked again] {text}\n")
         return SessionActivity(kind=Activity.ASKED_AGAIN, name=MODEL, text=text)
 
-    def _busy(self, status: int | None, data: Input) -> str:
+    def _busy(self, status: int | None, data: Data) -> str:
         """Why there is no use in waiting for a busy server: it was asked as often as is set, or
         asks for a pause in which the next session may as well begin anew."""
         if status not in BUSY:
@@ -356,8 +346,11 @@ class MessageReader:
         if aborted and used.tokens < self._spent.usage.tokens:
             used = self._spent.usage  # the program leaves out a request that was cut off
         self._spent.result(message)
+        command = self.prompts.command
         answers = self.prompts.result(of_ours=_is_ours(message))
         ok, text = self._outcome(message)
+        if ok and not text.strip() and command:  # `/clear`, for one, says nothing
+            text = f"{excerpt(command, NAME_CHARS_MAX)} is done."
         if self.fault:  # then no agent has said this
             answers = False
         self._last_text, self._answer, self._blocked, self._retries = "", None, "", 0
@@ -393,16 +386,16 @@ class MessageReader:
 
 
 def _is_ours(message: ResultMessage) -> bool:
-    return message.origin is None or message.origin["kind"] == "human"
+    return message.origin is None or message.origin.get("kind") == "human"
 
 
-def _is_out_of_tokens(event: Input) -> bool:
+def _is_out_of_tokens(event: Data) -> bool:
     """Whether a message ends only because it is as long as a reply may be."""
-    delta: Input = event.get("delta") or {}
+    delta: Data = event.get("delta") or {}
     return delta.get("stop_reason") == "max_tokens"
 
 
-def _called(given: Input) -> str:
+def _called(given: Data) -> str:
     return str(given.get("name") or given.get("subagent_type") or "general-purpose")
 
 
@@ -410,8 +403,8 @@ def _of(by: str) -> str:
     return f"{by}: " if by else ""
 
 
-def _compacted(data: Input) -> SessionActivity:
-    found: Input = data.get("compact_metadata") or {}
+def _compacted(data: Data) -> SessionActivity:
+    found: Data = data.get("compact_metadata") or {}
     before, after = found.get("pre_tokens", "?"), found.get("post_tokens", "?")
     text = f"{found.get('trigger', '?')}: from {before} to {after} tokens"
     return SessionActivity(kind=Activity.COMPACTED, name=MODEL, text=text)
@@ -429,5 +422,5 @@ def flat(content: Content) -> str:
 def _block(block: Content) -> str:
     if not isinstance(block, dict):
         return str(block)
-    found = cast("Input", block)
+    found = cast("Data", block)
     return str(found["text"]) if "text" in found else f"[{found.get('type', '?')}]"

@@ -7,20 +7,22 @@ rules, for the session in its memory, for good in one of its settings files.
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
-from claude_agent_sdk import PermissionUpdate
-from claude_agent_sdk.types import PermissionRuleValue, PermissionUpdateDestination
+import msgspec
 
 from muster.machines.vocabulary import ApprovalScope
-from muster.runtimes.claude.reading import Input
+from muster.runtimes.claude.protocol.messages import Data
+from muster.runtimes.prompted.json_lines import JsonObject
 
 _FILE_TOOLS: Final = ("Write", "Edit", "MultiEdit", "NotebookEdit")
 """The tools that write a file: a rule for `Edit` holds for all of them."""
 
 _SHELL: Final = "Bash"
 
-_FILES: Final[tuple[tuple[str, PermissionUpdateDestination], ...]] = (
+_Kept = Literal["session", "localSettings", "projectSettings", "userSettings"]
+
+_FILES: Final[tuple[tuple[str, _Kept], ...]] = (
     ("local", "localSettings"),
     ("project", "projectSettings"),
     ("user", "userSettings"),
@@ -28,9 +30,32 @@ _FILES: Final[tuple[tuple[str, PermissionUpdateDestination], ...]] = (
 """Where a rule is kept for good: the first of these files that the program reads."""
 
 
+class PermissionRule(msgspec.Struct, frozen=True, rename="camel"):
+    """A tool, and for which of its calls; all where nothing is said."""
+
+    tool_name: str
+    rule_content: str | None = None
+
+
+class RuleUpdate(msgspec.Struct, frozen=True):
+    """A change of the rules, as the program suggests it."""
+
+    type: str
+    behavior: str | None = None
+    rules: tuple[PermissionRule, ...] | None = None
+
+
+def suggested_updates(suggested: object) -> list[RuleUpdate]:
+    """The changes that the program suggests with a request; none where they are not understood."""
+    try:
+        return msgspec.convert(suggested or [], list[RuleUpdate])
+    except msgspec.ValidationError:
+        return []
+
+
 def offered_rules(
-    tool: str, given: Input, suggested: Iterable[PermissionUpdate], cwd: Path
-) -> list[PermissionRuleValue]:
+    tool: str, given: Data, suggested: Iterable[RuleUpdate], cwd: Path
+) -> list[PermissionRule]:
     """The rules that would allow this call, and calls of its kind, from now on."""
     found = [
         rule
@@ -41,33 +66,32 @@ def offered_rules(
     return found or [_narrowest(tool, given, cwd)]
 
 
-def _narrowest(tool: str, given: Input, cwd: Path) -> PermissionRuleValue:
+def _narrowest(tool: str, given: Data, cwd: Path) -> PermissionRule:
     if tool in _FILE_TOOLS:
         path = cwd / str(given.get("file_path") or given.get("notebook_path") or "")
-        return PermissionRuleValue("Edit", f"/{path}")  # two slashes: from the root on
+        return PermissionRule("Edit", f"/{path}")  # two slashes: from the root on
     if tool == _SHELL:
-        return PermissionRuleValue(tool, str(given.get("command", "")))
-    return PermissionRuleValue(tool)
+        return PermissionRule(tool, str(given.get("command", "")))
+    return PermissionRule(tool)
 
 
-def rule_text(rule: PermissionRuleValue) -> str:
+def rule_text(rule: PermissionRule) -> str:
     """A rule as it stands in a settings file."""
     return f"{rule.tool_name}({rule.rule_content})" if rule.rule_content else rule.tool_name
 
 
 def updates(
-    rules: Sequence[PermissionRuleValue], scope: ApprovalScope, sources: Sequence[str]
-) -> list[PermissionUpdate] | None:
+    rules: Sequence[PermissionRule], scope: ApprovalScope, sources: Sequence[str]
+) -> list[JsonObject] | None:
     """Rules that the program is told to keep; none for a permission that holds once."""
     if scope is ApprovalScope.ONCE:
         return None
     kept = _kept_in(sources) if scope is ApprovalScope.ALWAYS else "session"
-    return [
-        PermissionUpdate(type="addRules", rules=list(rules), behavior="allow", destination=kept)
-    ]
+    wired = [msgspec.to_builtins(rule) for rule in rules]
+    return [{"type": "addRules", "destination": kept, "rules": wired, "behavior": "allow"}]
 
 
-def _kept_in(sources: Sequence[str]) -> PermissionUpdateDestination:
+def _kept_in(sources: Sequence[str]) -> _Kept:
     for source, file in _FILES:
         if source in sources:
             return file

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from muster.engine.importing import imported
 from muster.engine.ports import Launch, Leftover, SessionHandle, SessionListener
-from muster.errors import CannotStart, MissingExtra
+from muster.errors import CannotStart
 from muster.runtimes.claude.conversations import chosen, forget_choice
 from muster.runtimes.claude.memory import Memory, recall
 from muster.runtimes.command import CommandRuntime
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 class _Starting(Protocol):
-    """The module `starting.py`, loaded with the first session, and the SDK with it."""
+    """The module `starting.py`, loaded with the first session."""
 
     async def start(
         self,
@@ -91,10 +91,5 @@ class ClaudeRuntime:
         return await CommandRuntime(self._settings, self._base).reclaim(leftover)
 
     async def _starting(self) -> _Starting:
-        try:
-            module = await imported(partial(import_module, "muster.runtimes.claude.starting"))
-        except ModuleNotFoundError as error:
-            if (error.name or "").partition(".")[0] == "muster":
-                raise
-            raise MissingExtra(what="The runtime 'claude'", extra="claude") from error
+        module = await imported(partial(import_module, "muster.runtimes.claude.starting"))
         return cast("_Starting", module)

@@ -1,13 +1,11 @@
-"""A session of Claude Code: sends prompts through the SDK, and reports what comes back."""
+"""A session of Claude Code: sends prompts, and reports what comes back."""
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import cast
 
-from claude_agent_sdk import ClaudeSDKClient, ClaudeSDKError, Message, PermissionMode
 from msgspec.structs import replace
 
 from muster.engine.ports import (
@@ -28,13 +26,15 @@ from muster.limits import (
     AGENT_SETTING_SECONDS,
     EXIT_REASON_CHARS_MAX,
 )
+from muster.machines.ids import NO_TURNS, AnnouncedTurns
 from muster.machines.vocabulary import Outcome, Taken, Urgency
 from muster.runtimes.claude.commands import MODEL, SlashCommand, slash_command
 from muster.runtimes.claude.conversations import keep
 from muster.runtimes.claude.memory import Memory, remember
-from muster.runtimes.claude.prompt_messages import (
+from muster.runtimes.claude.protocol.messages import message_of
+from muster.runtimes.claude.protocol.peer import ClaudeError, ClaudePeer, Respond
+from muster.runtimes.claude.protocol.prompt_messages import (
     cancellation,
-    only,
     prompt_content,
     prompt_number,
     user_message,
@@ -42,7 +42,6 @@ from muster.runtimes.claude.prompt_messages import (
 from muster.runtimes.claude.reading import MessageReader
 from muster.runtimes.claude.runtime import ClaudeRuntime
 from muster.runtimes.claude.silence import SilenceTimer
-from muster.runtimes.claude.wire import Wire
 from muster.runtimes.process.group import INTERRUPTED, STOPPED, StopSteps, exit_of, signal_name
 from muster.runtimes.process.limited import AppliedLimits
 from muster.runtimes.process.listener import SerialListener
@@ -51,6 +50,8 @@ from muster.runtimes.process.output_file import OutputFile
 from muster.runtimes.process.pipes import OutputStream
 from muster.runtimes.process.session import ProcessSession
 from muster.runtimes.process.spawn import SpawnedProgram
+from muster.runtimes.process.stdin import StdinWriter
+from muster.runtimes.prompted.json_lines import JsonObject
 from muster.runtimes.prompted.session import NotUp
 from muster.settings.agents import AgentSettings
 from muster.settings.rules import NAME_CHARS_MAX
@@ -67,8 +68,9 @@ class ClaudeSession(ProcessSession):
         session: str,
         settings: AgentSettings,
         *,
-        client: ClaudeSDKClient,
-        wire: Wire,
+        stdin: StdinWriter,
+        respond: Respond,
+        agents: Mapping[str, JsonObject] | None,
         reader: MessageReader,
         stderr: OutputStream,
         steps: StopSteps,
@@ -83,8 +85,9 @@ class ClaudeSession(ProcessSession):
         self._model = settings.claude.model
         """The model in force: a `/model` differs from the settings."""
 
-        self._client = client
-        self._wire = wire
+        self._input = stdin
+        self._peer = ClaudePeer(stdin, program.outputs[0], respond)
+        self._agents = agents
         self._reader = reader
         self._stderr = stderr
         self._listener = listener
@@ -120,11 +123,20 @@ class ClaudeSession(ProcessSession):
 
         A prompt with which there is nothing to do yet waits for the next one: to read it costs.
         """
-        up = await self._attempt(self._client.connect, AGENT_CONNECT_SECONDS)
+        # By default the program records the first system prompt of a conversation and resumes with
+        # that. The agent may have got another name or soul meanwhile, so it is to be made anew.
+        initialize = partial(
+            self._peer.request,
+            "initialize",
+            hooks=None,
+            agents=self._agents,
+            systemPromptSnapshot=False,
+        )
+        up = await self._attempt(initialize, AGENT_CONNECT_SECONDS)
         if not up:
             if self._group.exited.done():  # then it has said why
                 await asyncio.wait({self._running}, timeout=AGENT_DISCONNECT_SECONDS)
-            why = self._wire.last_error or self._stderr.last_line or "it did not answer"
+            why = self._peer.last_error or self._stderr.last_line or "it did not answer"
             raise NotUp(why[:EXIT_REASON_CHARS_MAX])
         self._connected.set_result(None)
         if idle:
@@ -158,14 +170,11 @@ class ClaudeSession(ProcessSession):
         """Whether it is a slash command that the program has."""
         return slash_command(text, self._reader.commands) is not None
 
-    async def send_prompt(self, text: str, images: Sequence[PromptImage] = ()) -> bool:
+    async def send_prompt(
+        self, text: str, images: Sequence[PromptImage] = (), turns: AnnouncedTurns = NO_TURNS
+    ) -> bool:
         """Hand it one more thing to do, unless it finishes."""
-        if (
-            self._closing
-            or self._reader.fault
-            or self._group.exited.done()
-            or self._wire.stdin.full
-        ):
+        if self._closing or self._reader.fault or self._group.exited.done() or self._input.full:
             return False
         sound = text.encode("utf-8", "replace").decode()  # half a character is nothing in JSON
         self._prompt_count += 1
@@ -174,14 +183,14 @@ class ClaudeSession(ProcessSession):
         if command is not None and command.is_setting:
             self._beside.start(self._set(command, sound))
             return True
-        self._reader.prompts.tell(number, sound)
+        self._reader.prompts.tell(number, sound, is_command=command is not None)
         if command is None and self._deferred_prompt:
             sound, self._deferred_prompt = f"{self._deferred_prompt}{sound}", ""
             self._introduced = number
         try:
             content = await asyncio.to_thread(prompt_content, sound, images) if images else sound
-            await self._client.query(only(user_message(number, content, is_command=bool(command))))
-        except ClaudeSDKError:
+            self._peer.send(user_message(number, content, is_command=bool(command)))
+        except ConnectionError:
             self._reader.prompts.become(number, "cancelled")
             return False
         return True
@@ -192,7 +201,7 @@ class ClaudeSession(ProcessSession):
         number = prompts.waiting_number(text.encode("utf-8", "replace").decode())
         if number in (None, self._introduced) or self._group.exited.done():
             return False
-        await self._wire.write(cancellation(number))
+        self._peer.send(cancellation(number))
         await self._until(lambda: not prompts.is_waiting(number), self._steps.interrupt_s)
         return prompts.is_cancelled(number)
 
@@ -223,14 +232,13 @@ class ClaudeSession(ProcessSession):
             await self._set_mode(mode)
 
     async def _set_model(self, model: str) -> bool:
-        setting = partial(self._client.set_model, model or None)
+        setting = partial(self._peer.request, "set_model", model=model or None)
         done = await self._attempt(setting, AGENT_SETTING_SECONDS)
         self._model = model if done else self._model
         return done
 
     async def _set_mode(self, mode: str) -> bool:
-        wanted = cast("PermissionMode", mode)  # the program refuses others
-        setting = partial(self._client.set_permission_mode, wanted)
+        setting = partial(self._peer.request, "set_permission_mode", mode=mode)
         before = self._reader.mode
         done = await self._attempt(setting, AGENT_SETTING_SECONDS)
         if done and self._reader.mode == before:  # the program may have named a newer one since
@@ -268,7 +276,7 @@ class ClaudeSession(ProcessSession):
         until = loop.time() + self._steps.interrupt_s
         if prompts.working:
             await self._interrupted(self._steps.interrupt_s)
-        self._wire.stdin.close()
+        self._input.close()
         self._dismissed = True
         left = max(0.0, until - loop.time())
         # With a prompt that waits, the program would go on in spite of a closed stdin.
@@ -289,13 +297,14 @@ class ClaudeSession(ProcessSession):
         if not prompts.working:
             return True
         over = prompts.next_result()
-        await self._attempt(self._client.interrupt, max(0.0, until - loop.time()))
+        interrupt = partial(self._peer.request, "interrupt")
+        await self._attempt(interrupt, max(0.0, until - loop.time()))
         return await self._until(over, max(0.0, until - loop.time()))
 
     # ── waiting for what it says ──────────────────────────────────────────────────────────────────
 
-    async def _attempt(self, call: Callable[[], Awaitable[None]], seconds: float) -> bool:
-        """Call the SDK; false if it fails, the program exits first, or time is up."""
+    async def _attempt(self, call: Callable[[], Awaitable[object]], seconds: float) -> bool:
+        """Make a request; false if it fails, the program exits first, or time is up."""
         task = self._tasks.start(self._succeeds(call))
         try:
             await asyncio.wait(
@@ -307,10 +316,10 @@ class ClaudeSession(ProcessSession):
                 await asyncio.wait({task}, timeout=AGENT_DISCONNECT_SECONDS)
         return task.done() and not task.cancelled() and task.result()
 
-    async def _succeeds(self, call: Callable[[], Awaitable[None]]) -> bool:
+    async def _succeeds(self, call: Callable[[], Awaitable[object]]) -> bool:
         try:
             await call()
-        except Exception as error:  # the SDK raises whatever its transport does
+        except (ClaudeError, ConnectionError) as error:
             log.info("Claude Code: %s", error, extra={"action": "claude", "session": self._session})
             return False
         return True
@@ -333,29 +342,24 @@ class ClaudeSession(ProcessSession):
     # ── from start to exit ────────────────────────────────────────────────────────────────────────
 
     def _start_readers(self, tasks: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
-        stderr = self._outputs[1]  # the SDK reads stdout, through the wire
+        stderr = self._outputs[1]  # the peer reads stdout
         return [
+            tasks.create_task(self._peer.run()),
             tasks.create_task(self._read()),
             tasks.create_task(self._pump.run(stderr, self._stderr)),
         ]
 
     async def _read(self) -> None:
-        """Read all that it says, until it says no more."""
+        """Read all that it says, until it says no more. One that never came up says nothing."""
         await asyncio.wait(
             {self._connected, self._group.exited}, return_when=asyncio.FIRST_COMPLETED
         )
-        if not self._connected.done():
-            return  # the SDK was never told that it is up, and has nothing to give
-        while True:
-            try:
-                async for message in self._client.receive_messages():
-                    await self._take(message)
-            except ClaudeSDKError as error:  # one message that it does not understand
-                log.warning("%s", error, extra={"action": "message_lost", "session": self._session})
-            else:
-                return
+        is_up = self._connected.done()
+        while (message := await self._peer.receive()) is not None:
+            if is_up:
+                await self._take(message)
 
-    async def _take(self, message: Message) -> None:
+    async def _take(self, message: JsonObject) -> None:
         reports = self._understood(message)
         printed = self._reader.take_printed()
         if self._file is not None and printed:
@@ -364,9 +368,10 @@ class ClaudeSession(ProcessSession):
         await self._listener.on_reports(reports)
         self._settle()
 
-    def _understood(self, message: Message) -> list[SessionReport]:
+    def _understood(self, message: JsonObject) -> list[SessionReport]:
         try:
-            return self._reader.read(message)
+            known = message_of(message)
+            return [] if known is None else self._reader.read(known)
         except Exception as error:  # the next message may be one that we know
             extra = {"action": "message_lost", "session": self._session}
             log.error("a message was not understood", exc_info=error, extra=extra)
@@ -411,7 +416,7 @@ class ClaudeSession(ProcessSession):
         await self._beside.cancel()
         try:
             async with asyncio.timeout(AGENT_DISCONNECT_SECONDS):
-                await self._client.disconnect()
+                await self._peer.close()
         except Exception as error:  # the program has exited in any case
             log.info("%s", error, extra={"action": "disconnect", "session": self._session})
 
@@ -430,7 +435,7 @@ class ClaudeSession(ProcessSession):
             )
         if self._dismissed and code >= 0:  # its code says how its last piece of work ended
             return Exit(outcome=Outcome.COMPLETED, code=code, reason=self._asked)
-        last = self._stderr.last_line or self._wire.last_error or _by_itself(code)
+        last = self._stderr.last_line or self._peer.last_error or _by_itself(code)
         return exit_of(code, asked=self._asked, last_words=last)
 
 

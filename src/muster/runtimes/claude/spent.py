@@ -4,13 +4,9 @@ The program counts at the end of a piece of work, and that counts. Until then ea
 model tells its tokens (`prices.py`).
 """
 
-from typing import TYPE_CHECKING
-
 from muster.claude_plugin.prices import Counts, PricedMessages
 from muster.machines.vocabulary import Usage
-
-if TYPE_CHECKING:
-    from claude_agent_sdk import AssistantMessage, ResultMessage
+from muster.runtimes.claude.protocol.messages import AssistantMessage, ResultMessage
 
 
 class SpentSoFar:
@@ -28,9 +24,9 @@ class SpentSoFar:
         """The usage of all its messages."""
         return self._priced.usage
 
-    def said(self, message: "AssistantMessage") -> bool:
+    def said(self, message: AssistantMessage) -> bool:
         """Take a message, or a part of one; tell whether that changes the usage."""
-        return self._priced.count(message.message_id or "", message.model, message.usage or {})
+        return self._priced.count(message.message_id, message.model, message.usage or {})
 
     def streamed(self, event: Counts) -> bool:
         """Take an event of the stream; its last one tells the output of a message."""
@@ -46,7 +42,7 @@ class SpentSoFar:
                 pass
         return False
 
-    def result(self, message: "ResultMessage") -> None:
+    def result(self, message: ResultMessage) -> None:
         """A piece of work is done: begin the next one, and learn the prices."""
         self._priced.clear()
         self._models = {}

@@ -1,18 +1,17 @@
-"""Starts a session of Claude Code: its program, its pipes, and the SDK on top of them."""
+"""Starts a session of Claude Code: its program, and its end of the pipes."""
 
 import asyncio
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from claude_agent_sdk import AgentDefinition, CanUseTool, ClaudeAgentOptions, ClaudeSDKClient
 from msgspec.structs import replace
 
 from muster.engine.ports import Launch, SessionListener
 from muster.errors import CannotStart
 from muster.routing.agent_files import AgentFile, read_folders
-from muster.runtimes.claude.asking import SERVER, asker, tool_names, tool_server
+from muster.runtimes.bounded import bounded, env_file_variables, output_file_of
+from muster.runtimes.claude.asking import asker, responder
 from muster.runtimes.claude.memory import Memory
 from muster.runtimes.claude.own_paths import with_own_folder
 from muster.runtimes.claude.program import (
@@ -23,23 +22,21 @@ from muster.runtimes.claude.program import (
     plugin,
     system_prompt,
 )
+from muster.runtimes.claude.protocol.tool_server import SERVER, ToolServer, tool_names
 from muster.runtimes.claude.reading import MessageReader
 from muster.runtimes.claude.session import ClaudeSession
-from muster.runtimes.claude.wire import Wire
-from muster.runtimes.command import env_file_variables, limits_of, output_file_of
-from muster.runtimes.isolated import isolated, isolation_trouble, level_of
-from muster.runtimes.process.cgroups import own_cgroups
+from muster.runtimes.isolated import isolation_trouble, level_of
 from muster.runtimes.process.confined import (
     WritablePaths,
-    confined,
     working_directory,
     writable_paths,
 )
 from muster.runtimes.process.group import StopSteps
-from muster.runtimes.process.limited import AppliedLimits, limited
+from muster.runtimes.process.limited import AppliedLimits
 from muster.runtimes.process.listener import SerialListener
 from muster.runtimes.process.pipes import STDERR, OutputBudget, OutputStream
-from muster.runtimes.process.spawn import SpawnedProgram, spawned
+from muster.runtimes.process.spawn import SpawnedProgram
+from muster.runtimes.prompted.json_lines import JsonObject
 from muster.runtimes.prompted.session import NotUp
 from muster.settings.agent_programs import ClaudeSettings
 from muster.settings.agents import AgentSettings
@@ -119,23 +116,13 @@ def _begin(
     launch: Launch,
     listener: SessionListener,
     memory: Memory,
-    agents: Mapping[str, AgentDefinition] | None,
+    agents: Mapping[str, JsonObject] | None,
     writable: WritablePaths,
 ) -> ClaudeSession:
-    """Start the program, with the SDK on top of its pipes."""
-    limits, level, session = limits_of(settings), settings.confine or "none", launch.session
-    with (
-        confined(argv, level, writable, variables, cwd) as shut_in,
-        isolated(shut_in, settings, launch, cwd) as apart,
-        limited(limits, session, apart.argv, variables, cwd, own_cgroups) as (line, applied),
-        spawned(
-            line,
-            env=variables,
-            cwd=cwd,
-            stdin=subprocess.PIPE,
-            confined=apart,
-            may_start=launch.may_start,
-        ) as program,
+    """Start the program, and take over its pipes."""
+    with bounded(argv, settings, launch, env=variables, cwd=cwd, writable=writable) as (
+        program,
+        applied,
     ):
         return _session(settings, program, cwd, launch, listener, memory, agents, applied)
 
@@ -147,7 +134,7 @@ def _session(
     launch: Launch,
     listener: SessionListener,
     memory: Memory,
-    agents: Mapping[str, AgentDefinition] | None,
+    agents: Mapping[str, JsonObject] | None,
     limits: AppliedLimits | None,
 ) -> ClaudeSession:
     """The session of a program that has just been started."""
@@ -156,7 +143,6 @@ def _session(
     budget = OutputBudget(loop.time())
     reader = MessageReader(budget, loop.time, memory.counted)
     serial = SerialListener(listener)
-    wire = Wire(program.stdin, program.outputs[0])
 
     async def tell(text: str) -> bool:
         return await session.send_prompt(text)
@@ -168,8 +154,9 @@ def _session(
         program,
         launch.session,
         settings,
-        client=ClaudeSDKClient(_options(ask, serial, agents), wire),
-        wire=wire,
+        stdin=program.stdin,
+        respond=responder(ask, ToolServer(serial)),
+        agents=agents,
         reader=reader,
         stderr=OutputStream(STDERR, budget),
         steps=StopSteps(
@@ -183,34 +170,21 @@ def _session(
     return session
 
 
-def _options(
-    ask: CanUseTool,
-    listener: SerialListener,
-    agents: Mapping[str, AgentDefinition] | None,
-) -> ClaudeAgentOptions:
-    """The options of the SDK itself; the rest is in the program's arguments."""
-    return ClaudeAgentOptions(
-        can_use_tool=ask,
-        mcp_servers={SERVER: tool_server(listener)},
-        agents=None if agents is None else dict(agents),
-    )
-
-
-def _agents(folder: Path) -> dict[str, AgentDefinition]:
+def _agents(folder: Path) -> dict[str, JsonObject]:
     """The subagents that a folder describes."""
     if not folder.is_dir():
         raise ValueError(f"there is no folder of agents {folder}")
     return {agent.name: _definition(agent) for agent in read_folders([folder]).agents}
 
 
-def _definition(agent: AgentFile) -> AgentDefinition:
-    return AgentDefinition(
-        description=agent.description or agent.name,
-        prompt=agent.body,
-        tools=None if agent.tools is None else list(agent.tools),
-        disallowedTools=list(agent.disallowed_tools) or None,
-        model=agent.model,
-    )
+def _definition(agent: AgentFile) -> JsonObject:
+    described: JsonObject = {"description": agent.description or agent.name, "prompt": agent.body}
+    optional = {
+        "tools": None if agent.tools is None else list(agent.tools),
+        "disallowedTools": list(agent.disallowed_tools) or None,
+        "model": agent.model,
+    }
+    return described | {name: value for name, value in optional.items() if value is not None}
 
 
 def _cannot(program: Path, cwd: Path, why: str) -> CannotStart:

@@ -6,14 +6,12 @@ kept ones. Each result is told what came since the last.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
 from muster.machines.vocabulary import NOTHING_USED, Usage
-
-if TYPE_CHECKING:  # the server remembers counts, and loads the SDK with the first session
-    from claude_agent_sdk import ResultMessage
+from muster.runtimes.claude.protocol.messages import ResultMessage
 
 _COUNTED: Final = {
     "input_tokens": "inputTokens",
@@ -31,7 +29,7 @@ _OWN: Final = (
 Counts = Mapping[str, Any]  # as the program reports them
 
 
-def total(result: "ResultMessage") -> Usage:
+def total(result: ResultMessage) -> Usage:
     """All that was counted until this result."""
     models: list[Counts] = [*(result.model_usage or {}).values()]
     tokens = {ours: sum(_number(each, key) for each in models) for ours, key in _COUNTED.items()}
@@ -52,7 +50,7 @@ class Counted(msgspec.Struct, frozen=True):
         return Counted(self.now, kept=self.now)
 
 
-def since(counted: Counted, result: "ResultMessage") -> tuple[Usage, Counted]:
+def since(counted: Counted, result: ResultMessage) -> tuple[Usage, Counted]:
     """The usage of this result, and the counts after it.
 
     It is at least what the result itself says of its agent alone, without helpers: that tells which

@@ -9,12 +9,11 @@ from msgspec.structs import replace
 
 from muster.engine.ports import Permission, Result
 from muster.limits import APPROVAL_DETAIL_CHARS_MAX
-from muster.machines.vocabulary import NOTHING_USED
 from muster.runtimes.codex.peer import CodexError, CodexPeer
 from muster.runtimes.codex.reading import CodexReader
 from muster.runtimes.excerpts import excerpt
 from muster.runtimes.prompted.json_lines import JsonObject
-from muster.runtimes.prompted.memory import ProgramConversation, remember, used_since, wall_s
+from muster.runtimes.prompted.memory import ProgramConversation, remember, used_since, with_words
 from muster.runtimes.prompted.refusals import told_why
 from muster.runtimes.prompted.roots import WritableRoots
 from muster.runtimes.prompted.session import NotUp, PromptedSession, SessionParts, WorkFailed
@@ -82,15 +81,10 @@ class CodexSession(PromptedSession):
 
     async def _open(self) -> None:
         """Resume the thread of the last session, or begin a new one."""
-        if self._conversation.id and await self._resumed():
+        if self._conversation.is_resumable and await self._resumed():
             return
         started = await self._peer.request("thread/start", self._thread_settings())
-        self._conversation = replace(
-            self._conversation,
-            id=str(started["thread"]["id"]),
-            began_s=wall_s(),
-            used=NOTHING_USED,
-        )
+        self._conversation = self._conversation.opened(str(started["thread"]["id"]))
 
     async def _resumed(self) -> bool:
         thread = {"threadId": self._conversation.id, "excludeTurns": True}
@@ -124,6 +118,7 @@ class CodexSession(PromptedSession):
     async def _work(self, text: str) -> Result:
         self._is_cancelled = False
         self._ended = asyncio.get_running_loop().create_future()
+        self._conversation = with_words(self._folder, self._conversation)
         try:
             started = await self._peer.request(
                 "turn/start", {"threadId": self._conversation.id, "input": _input(text)}

@@ -14,6 +14,7 @@ from msgspec import Meta
 from muster.engine import ports
 from muster.engine.ports import SessionReport
 from muster.limits import LINE_ID_CHARS_MAX, LINE_NAME_CHARS_MAX, TURN_SECONDS_MAX
+from muster.machines.ids import AnnouncedTurns
 
 LINES_VERSION: Final = 1
 LINES_VARIABLE: Final = "MUSTER_LINES"
@@ -28,7 +29,8 @@ class InternalReport(SessionReport, frozen=True, kw_only=True):
 
 
 class Interrupted(InternalReport, frozen=True, kw_only=True):
-    """The program has stopped its work after an interrupt."""
+    """The program has stopped its work after an interrupt. A `turn_complete` or a `result` says the
+    same, unless it has the `epoch` of an earlier turn."""
 
 
 class ToolCallLine(InternalReport, frozen=True, kw_only=True):
@@ -99,10 +101,12 @@ TYPES: Final[Mapping[str, type[SessionReport]]] = {
 """The JSON lines that mean something, by their `type`."""
 
 
-class PromptLine(msgspec.Struct, frozen=True, tag_field="type", tag="prompt"):
+class PromptLine(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", tag="prompt"):
     """A prompt: something to do, or to know."""
 
     text: str
+    turns: AnnouncedTurns = {}
+    """The turns that it announces: their channels, and the `epoch` of each."""
 
 
 class ApprovalLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="approval"):

@@ -4,12 +4,13 @@ import asyncio
 import os
 
 from muster.limits import STDIN_BYTES_MAX
+from muster.machines.ids import AnnouncedTurns
 from muster.runtimes.lines.types import PromptLine, line_of, sound
 
 
-def prompt_line(text: str) -> bytes:
-    """The line that sends a prompt to a program that reads lines."""
-    return line_of(PromptLine(sound(text)))
+def prompt_line(text: str, turns: AnnouncedTurns) -> bytes:
+    """The line that sends a prompt, and the turns that it announces, to a program."""
+    return line_of(PromptLine(sound(text), turns=dict(turns)))
 
 
 class StdinWriter:

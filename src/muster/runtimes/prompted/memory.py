@@ -7,9 +7,10 @@ import logging
 import os
 import time
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 import msgspec
+from msgspec.structs import replace
 
 from muster.machines.vocabulary import NOTHING_USED, Usage
 from muster.regular_files import read_start
@@ -34,6 +35,18 @@ class ProgramConversation(msgspec.Struct, frozen=True, kw_only=True):
     """When it began, by the wall clock: a program may name its files by that."""
 
     used: Usage = NOTHING_USED
+    has_words: bool = True
+    """Whether the program was given a prompt in it. Most programs keep no other conversation, so
+    an attempt to resume one would fail."""
+
+    @property
+    def is_resumable(self) -> bool:
+        """Whether there is something to go on with."""
+        return bool(self.id) and self.has_words
+
+    def opened(self, conversation: str) -> Self:
+        """The new conversation that a program has opened instead."""
+        return replace(self, id=conversation, began_s=wall_s(), used=NOTHING_USED, has_words=False)
 
 
 def recall(folder: Path | None, program: str, cwd: Path) -> ProgramConversation:
@@ -69,6 +82,15 @@ def remember(folder: Path | None, conversation: ProgramConversation) -> None:
             error.strerror,
             extra={"action": "conversation_not_kept", "path": str(folder / FILE)},
         )
+
+
+def with_words(folder: Path | None, conversation: ProgramConversation) -> ProgramConversation:
+    """The conversation as it is from its first prompt on, which is remembered."""
+    if conversation.has_words:
+        return conversation
+    spoken = replace(conversation, has_words=True)
+    remember(folder, spoken)
+    return spoken
 
 
 def used_since(before: Usage, now: Usage) -> Usage:

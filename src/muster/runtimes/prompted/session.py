@@ -11,7 +11,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from muster.engine.ports import Exit, PromptImage, Result, SessionReport, Working
+from muster.engine.ports import (
+    Exit,
+    PromptImage,
+    Result,
+    SessionReport,
+    Working,
+)
 from muster.engine.tasks import TaskOwner
 from muster.limits import (
     AGENT_CONNECT_SECONDS,
@@ -19,6 +25,7 @@ from muster.limits import (
     AGENT_PULSE_SECONDS,
     EXIT_REASON_CHARS_MAX,
 )
+from muster.machines.ids import NO_TURNS, AnnouncedTurns
 from muster.machines.vocabulary import Outcome, Urgency
 from muster.runtimes.process.group import INTERRUPTED, STOPPED, StopSteps, exit_of
 from muster.runtimes.process.limited import AppliedLimits
@@ -115,7 +122,7 @@ class PromptedSession(ProcessSession):
 
         A prompt with which there is nothing to do yet waits for the next one: to read it costs.
         """
-        greeting = self._tasks.start(self._greet())
+        greeting = self._tasks.start(self._greeted())
         try:
             await asyncio.wait(
                 {greeting, self._group.exited},
@@ -124,9 +131,11 @@ class PromptedSession(ProcessSession):
             )
             if not greeting.done():
                 raise NotUp(await self._why_not_up())
-            greeting.result()
-        except ConnectionError as error:
-            raise NotUp(await self._why_not_up()) from error
+            failure = greeting.result()
+            if isinstance(failure, ConnectionError):
+                raise NotUp(await self._why_not_up()) from failure
+            if failure is not None:
+                raise failure
         finally:
             if not greeting.done():
                 greeting.cancel()
@@ -135,6 +144,17 @@ class PromptedSession(ProcessSession):
             self._held_back = f"{prompt}\n"
         elif prompt:
             await self.send_prompt(prompt)
+
+    async def _greeted(self) -> NotUp | ConnectionError | None:
+        """Greet the program; why that failed, where the program refused it or has gone.
+
+        Both are expected, and their session says so. A failed task would be logged as a bug.
+        """
+        try:
+            await self._greet()
+        except (NotUp, ConnectionError) as failure:
+            return failure
+        return None
 
     async def _why_not_up(self) -> str:
         # A program that has closed its stdout ends soon, and then it has said why.
@@ -162,7 +182,9 @@ class PromptedSession(ProcessSession):
             self._asked = self._asked or INTERRUPTED
             await self.kill()
 
-    async def send_prompt(self, text: str, images: Sequence[PromptImage] = ()) -> bool:
+    async def send_prompt(
+        self, text: str, images: Sequence[PromptImage] = (), turns: AnnouncedTurns = NO_TURNS
+    ) -> bool:
         """Hand it one more thing to do, unless it finishes."""
         if self._closing or self._fault or self._group.exited.done() or self._wire.stdin.full:
             return False

@@ -1,28 +1,21 @@
 """Starts the program of a prompted session: its environment, its confinement, its pipes."""
 
 import asyncio
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from muster.engine.ports import Launch, SessionListener
 from muster.errors import CannotStart
-from muster.runtimes.command import env_file_variables, limits_of, output_file_of
-from muster.runtimes.isolated import (
-    isolated,
-    isolation_trouble,
-    level_of,
-    passed_environment,
-)
+from muster.runtimes.bounded import bounded, env_file_variables, output_file_of
+from muster.runtimes.isolated import isolation_trouble, level_of, passed_environment
 from muster.runtimes.process import processes
-from muster.runtimes.process.cgroups import own_cgroups
-from muster.runtimes.process.confined import confined, working_directory, writable_paths
+from muster.runtimes.process.confined import working_directory, writable_paths
 from muster.runtimes.process.group import StopSteps
-from muster.runtimes.process.limited import AppliedLimits, limited
+from muster.runtimes.process.limited import AppliedLimits
 from muster.runtimes.process.listener import SerialListener
 from muster.runtimes.process.pipes import STDERR, OutputBudget, OutputStream
-from muster.runtimes.process.spawn import SpawnedProgram, spawned
+from muster.runtimes.process.spawn import SpawnedProgram
 from muster.runtimes.prompted.json_lines import JsonLines
 from muster.runtimes.prompted.private_folder import PrivateFolder, make_private
 from muster.runtimes.prompted.reader import WorkReader
@@ -113,28 +106,15 @@ def _begin(
     cwd: Path,
     take_over: Callable[[SessionParts], S],
 ) -> S:
-    level, session = settings.confine or "none", launch.session
     writable = writable_paths(settings, launch, base)
-    if level != "none":
+    if (settings.confine or "none") != "none":
         own = _own_paths(program, variables, launch.folder)
         writable = writable._replace(
             outputs=(*writable.outputs, *own), ignore_metadata=program.sets_modes
         )
-    with (
-        confined(program.argv, level, writable, variables, cwd) as shut_in,
-        isolated(shut_in, settings, launch, cwd) as apart,
-        limited(limits_of(settings), session, apart.argv, variables, cwd, own_cgroups) as (
-            line,
-            applied,
-        ),
-        spawned(
-            line,
-            env=variables,
-            cwd=cwd,
-            stdin=subprocess.PIPE,
-            confined=apart,
-            may_start=launch.may_start,
-        ) as child,
+    with bounded(program.argv, settings, launch, env=variables, cwd=cwd, writable=writable) as (
+        child,
+        applied,
     ):
         return take_over(_parts(settings, launch, listener, program, cwd, child, applied))
 

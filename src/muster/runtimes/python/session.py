@@ -7,9 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from muster.engine.ports import Exit, Output, PromptImage, Result, TurnDone
+from muster.engine.ports import (
+    Exit,
+    Output,
+    PromptImage,
+    Result,
+    TurnDone,
+)
 from muster.engine.tasks import TaskOwner
 from muster.limits import EXIT_REASON_CHARS_MAX
+from muster.machines.ids import NO_TURNS, AnnouncedTurns
 from muster.machines.vocabulary import Outcome, Urgency
 from muster.runtimes.excerpts import excerpt
 from muster.runtimes.fixed_program import FixedProgram
@@ -110,7 +117,9 @@ class PythonSession(FixedProgram):
         """Cancel it, and abandon it if it does not end."""
         await self._end(KILLED)
 
-    async def send_prompt(self, text: str, images: Sequence[PromptImage] = ()) -> bool:
+    async def send_prompt(
+        self, text: str, images: Sequence[PromptImage] = (), turns: AnnouncedTurns = NO_TURNS
+    ) -> bool:
         """Hand it one more thing to do, unless it finishes."""
         if self._closing or self._over.done():
             return False

@@ -1,12 +1,12 @@
 """Prompts as Claude Code takes them: messages of its protocol. Pure."""
 
-import json
 from base64 import b64encode
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 
 from muster.engine.ports import PromptImage
-from muster.runtimes.claude.wire import Wired
+from muster.runtimes.claude.protocol.peer import request
+from muster.runtimes.prompted.json_lines import JsonObject
 
 
 def prompt_number(session: str, count: int) -> str:
@@ -15,9 +15,9 @@ def prompt_number(session: str, count: int) -> str:
     return f"{digits[:8]}-{digits[8:12]}-5{digits[13:16]}-8{digits[17:20]}-{digits[20:32]}"
 
 
-def prompt_content(text: str, images: Sequence[PromptImage]) -> list[Wired]:
+def prompt_content(text: str, images: Sequence[PromptImage]) -> list[JsonObject]:
     """A prompt and its images, as the blocks of a message."""
-    blocks: list[Wired] = [{"type": "text", "text": text}]
+    blocks: list[JsonObject] = [{"type": "text", "text": text}]
     for image in images:
         data = b64encode(image.content).decode("ascii")
         source = {"type": "base64", "media_type": image.media_type, "data": data}
@@ -25,7 +25,7 @@ def prompt_content(text: str, images: Sequence[PromptImage]) -> list[Wired]:
     return blocks
 
 
-def user_message(number: str, content: str | list[Wired], *, is_command: bool) -> Wired:
+def user_message(number: str, content: str | list[JsonObject], *, is_command: bool) -> JsonObject:
     """A prompt as the program takes it: as it is, because others have written in it.
 
     Otherwise a file whose name somebody mentions after an `@` would be read without any question.
@@ -34,18 +34,13 @@ def user_message(number: str, content: str | list[Wired], *, is_command: bool) -
         "type": "user",
         "message": {"role": "user", "content": content},
         "parent_tool_use_id": None,
+        "session_id": "default",
         "uuid": number,
         "client_composed": not is_command,
     }
 
 
-def cancellation(number: str) -> str:
-    """The request to take a prompt out of the program's queue. The SDK has no call for it."""
-    asked = {"subtype": "cancel_async_message", "message_uuid": number}
-    request = {"type": "control_request", "request_id": f"muster-{number}", "request": asked}
-    return json.dumps(request) + "\n"
-
-
-async def only(message: Wired) -> AsyncIterator[Wired]:
-    """A stream of one message."""
-    yield message
+def cancellation(number: str) -> JsonObject:
+    """The request to take a prompt out of the program's queue. What became of it, the program says
+    with the prompt's own number."""
+    return request(f"muster-{number}", "cancel_async_message", message_uuid=number)
