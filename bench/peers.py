@@ -16,11 +16,14 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from bench import report
 from bench.contestants import ROOT, Cost, running
 from bench.durable import described, rates
 from bench.flush import Flushing, flushings
 from bench.lines import Bound, Goal, Line, rate, ratios
+from bench.postgres import server
 from bench.rounds import in_turns
 from bench.turns import Posted, Told, playing
 
@@ -30,6 +33,9 @@ Durable commands of muster with 16 in flight, as above, against a durable step o
 
 - langgraph: one node that loops, `durability="sync"`, 25 steps to an invocation.
 - dbos: a workflow of one step.
+
+On PostgreSQL all three use the same server. langgraph has its PostgreSQL checkpointer there, with a
+connection for each thread.
 
 Turns over HTTP, in 10 channels of three agents with a connection each, against turns in memory. A
 turn posts and completes in one request and is on disk before it is answered. *Posted*: the next
@@ -81,6 +87,24 @@ PEERS: Final = (
         Goal(Bound.AT_LEAST, 100),
     ),
 )
+POSTGRES_PEERS: Final = (
+    Peer(
+        "langgraph",
+        ("langgraph-checkpoint-postgres",),
+        "bench.peer_scripts.langgraph_steps",
+        "a step of langgraph with its PostgreSQL checkpointer (rate)",
+        400,
+        Goal(Bound.AT_LEAST, 10),
+    ),
+    Peer(
+        "dbos",
+        (),
+        "bench.peer_scripts.dbos_workflows",
+        "a one-step workflow of dbos on PostgreSQL (rate)",
+        32,
+        Goal(Bound.AT_LEAST, 20),
+    ),
+)
 AUTOGEN: Final = Peer(
     "autogen",
     ("autogen-agentchat",),
@@ -103,10 +127,11 @@ def main() -> int:
     lines: list[Line] = []
     with tempfile.TemporaryDirectory(prefix="muster-peers-", dir=options.dir) as name:
         folder = Path(name).resolve()
+        folder.chmod(0o711)  # the server of PostgreSQL may run as another user
         about = f"{_versions()}. {report.circumstances(folder)}"
         for number, flushing in enumerate(flushings(folder, options.flush_ms)):
             rounds = 3 if options.quick else 12
-            for measure in (_measure, _measure_turns):
+            for measure in (_measure, _measure_postgres, _measure_turns):
                 for line in measure(folder / f"{number}-{measure.__name__}", flushing, rounds):
                     print(report.terminal_line(line), flush=True)
                     lines.append(line)
@@ -130,12 +155,36 @@ def _measure(folder: Path, flushing: Flushing, rounds: int) -> Iterator[Line]:
         yield _line(peer, costs, flushing)
 
 
+def _measure_postgres(folder: Path, flushing: Flushing, rounds: int) -> Iterator[Line]:
+    """Measure the lines on PostgreSQL, where the server flushes."""
+    sides: dict[str, Callable[[], Cost]] = {}
+    here = Flushing(name=flushing.name, environment={})
+    with ExitStack() as stack:
+        cluster = stack.enter_context(server(folder, flushing))
+        given = (cluster.url(), "peers", "first")
+        ours = running(
+            "bench.children.muster_postgres", folder / "ours", environment={}, arguments=given
+        )
+        sides[_OURS] = partial(stack.enter_context(ours).do, _OURS, _OUR_STEPS)
+        for peer in POSTGRES_PEERS:
+            cluster.execute(f"CREATE DATABASE {peer.name}")
+            sides |= _sides(stack, peer, folder, here, cluster.url(peer.name))
+        costs = in_turns(sides, rounds)
+    for peer in POSTGRES_PEERS:
+        line = _line(peer, costs, flushing)
+        yield replace(line, what=f"PostgreSQL: {line.what}")
+
+
 def _sides(
-    stack: ExitStack, peer: Peer, folder: Path, flushing: Flushing
+    stack: ExitStack, peer: Peer, folder: Path, flushing: Flushing, *place: str
 ) -> dict[str, Callable[[], Cost]]:
-    """The two tasks of a peer as sides, until the stack closes."""
+    """The two tasks of a peer as sides, until the stack closes; in its folder or at a place."""
     theirs = running(
-        peer.module, folder / peer.name, environment=flushing.environment, python=str(_PYTHON)
+        peer.module,
+        folder / peer.name,
+        environment=flushing.environment,
+        python=str(_PYTHON),
+        arguments=place,
     )
     contestant = stack.enter_context(theirs)
     return {task: partial(contestant.do, task, peer.steps) for task in peer.tasks}
@@ -180,7 +229,7 @@ def _line(peer: Peer, costs: dict[str, list[Cost]], flushing: Flushing) -> Line:
 
 def _versions() -> str:
     """The versions of the peers."""
-    packages = [package for peer in (*PEERS, AUTOGEN) for package in peer.packages]
+    packages = [package for peer in (*PEERS, *POSTGRES_PEERS, AUTOGEN) for package in peer.packages]
     script = (
         "import sys; from importlib.metadata import version; print(*map(version, sys.argv[1:]))"
     )

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from bench import following
 from bench.contestants import Contestant, Cost, running
 from bench.durable import described, rates
 from bench.flush import Flushing
@@ -33,7 +34,7 @@ _SHARE: Final = 0.9
 def measure(folder: Path, flushing: Flushing, rounds: int) -> list[Line]:
     """Measure one, two and four processes, with one kind of flush."""
     with ExitStack() as stack:
-        cluster = stack.enter_context(_server(folder, flushing))
+        cluster = stack.enter_context(server(folder, flushing))
         run = partial(_contestant, stack, folder, cluster)
         raw = run("raw_postgres", cluster.url())
         alone = run("muster_postgres", cluster.url(), "alone", "first")
@@ -47,11 +48,13 @@ def measure(folder: Path, flushing: Flushing, rounds: int) -> list[Line]:
         for each in _TOGETHER:
             sides[f"crowd-{each}"] = partial(_at_once, crowd[:each], "muster-16")
         costs = in_turns(sides, rounds)
-    return [*_lines_alone(costs, flushing), *_lines_together(costs, flushing)]
+        followed = following.measure(cluster.url(), flushing.name, rounds)
+    return [*_lines_alone(costs, flushing), *_lines_together(costs, flushing), followed]
 
 
 @contextmanager
-def _server(folder: Path, flushing: Flushing) -> Generator[Cluster]:
+def server(folder: Path, flushing: Flushing) -> Generator[Cluster]:
+    """A new server, with one kind of flush."""
     cluster = Cluster(folder / "server")
     cluster.create()
     cluster.start(environment=flushing.environment)

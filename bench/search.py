@@ -15,9 +15,15 @@ from bench.teams import channel_id
 from muster.machines.events import Event, UserMessage
 from muster.machines.ids import SessionId
 from muster.machines.state import Team
-from muster.store.base import SEQ_END, MessageSearch
+from muster.store.base import SEQ_END, EventStore, MessageSearch
+from muster.store.indexing import LOT_MESSAGES
+from muster.store.postgres.connecting import Database
+from muster.store.postgres.store import PostgresStore
+from muster.store.reading import INDEX_CURSOR
 from muster.store.sqlite import SqliteStore
 from muster.views.content.searching import found_page
+from tests.postgres import Cluster, remove
+from tests.waits import until_async
 
 CHANNELS: Final = 12
 LETTERS: Final = "etaoinshrdlu"
@@ -34,25 +40,54 @@ _WHEN: Final = datetime(2026, 5, 9, 7, tzinfo=UTC)
 
 
 def measure(folder: Path, rounds: int, *, messages: int) -> list[Line]:
-    """Measure the line in a log of that many messages."""
-    return [asyncio.run(_line(folder, rounds, messages))]
-
-
-async def _line(folder: Path, rounds: int, messages: int) -> Line:
-    chance = random.Random(14)
-    known = vocabulary()
-    store = await SqliteStore.open(folder / "home")
+    """Measure a log of that many messages in a file, and one of a tenth of them in PostgreSQL."""
+    cluster = Cluster(folder / "server")
+    cluster.create()
+    cluster.start()
     try:
-        for batch in _batches(chance, known, messages):
-            await store.append(batch)
-        figures = [await _p95(store, _queries(chance, known)) for _ in range(rounds)]
+        return [
+            asyncio.run(_in_file(folder / "home", rounds, messages)),
+            asyncio.run(_in_database(cluster.url(), rounds, messages // 10)),
+        ]
+    finally:
+        remove(cluster)
+
+
+async def _in_file(home: Path, rounds: int, messages: int) -> Line:
+    store = await SqliteStore.open(home)
+    try:
+        await _fill(store, messages)
+        return await _line(store, rounds, f"{messages:,} messages")
     finally:
         await store.close()
+
+
+async def _in_database(url: str, rounds: int, messages: int) -> Line:
+    store = await PostgresStore.open(Database(url), "search")
+
+    async def is_indexed() -> bool:
+        return await store.load_cursor(INDEX_CURSOR) > messages - LOT_MESSAGES
+
+    try:
+        await _fill(store, messages)
+        await until_async(is_indexed)
+        return await _line(store, rounds, f"{messages:,} messages in PostgreSQL")
+    finally:
+        await store.close()
+
+
+async def _fill(store: EventStore, messages: int) -> None:
+    for batch in _batches(random.Random(14), vocabulary(), messages):
+        await store.append(batch)
+
+
+async def _line(store: EventStore, rounds: int, log: str) -> Line:
+    chance, known = random.Random(15), vocabulary()
     return Line(
-        what=f"search in {messages:,} messages, first {FIRST} (p95)",
+        what=f"search in {log}, first {FIRST} (p95)",
         against="rare and common words, pairs of words, in one channel or in all",
         goal=Goal(Bound.AT_MOST, 50, "ms"),
-        figures=figures,
+        figures=[await _p95(store, _queries(chance, known)) for _ in range(rounds)],
     )
 
 
@@ -91,7 +126,7 @@ def _queries(chance: random.Random, words: Sequence[str]) -> Iterator[MessageSea
         yield MessageSearch(words=tuple(dict.fromkeys(wanted)), channel=channel)
 
 
-async def _p95(store: SqliteStore, searches: Iterator[MessageSearch]) -> float:
+async def _p95(store: EventStore, searches: Iterator[MessageSearch]) -> float:
     """Milliseconds from the question to the answer that is shown."""
     delays: list[float] = []
     for search in searches:

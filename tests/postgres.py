@@ -36,7 +36,7 @@ QUICK: Final = ("fsync=off", "full_page_writes=off")
 SMALL: Final = ("listen_addresses=", "autovacuum=off", "shared_buffers=16MB", "jit=off")
 
 
-def _unprivileged(args: Sequence[str | Path]) -> list[str]:
+def unprivileged(args: Sequence[str | Path]) -> list[str]:
     """A command line that does not run as root."""
     line = list(map(str, args))
     if os.getuid() != 0:
@@ -54,15 +54,15 @@ class Cluster:
 
     def create(self) -> None:
         """Create the data of a new server."""
-        self._own(self.folder)
+        self.own(self.folder)
         line = [BINARIES / "initdb", "-D", self._data, "-U", "muster", "-A", "trust"]
         line += ["--no-sync", "--no-instructions", "--encoding=UTF8", "--locale=C"]
-        subprocess.run(_unprivileged(line), check=True, cwd="/", stdout=subprocess.DEVNULL)
+        subprocess.run(unprivileged(line), check=True, cwd="/", stdout=subprocess.DEVNULL)
 
     def copied(self, folder: Path) -> "Cluster":
         """A server of its own with a copy of the data; neither may run meanwhile."""
-        self._own(folder)
-        line = _unprivileged(["cp", "-r", self._data, folder / "data"])
+        self.own(folder)
+        line = unprivileged(["cp", "-r", self._data, folder / "data"])
         subprocess.run(line, check=True, cwd="/")
         return Cluster(folder)
 
@@ -71,6 +71,18 @@ class Cluster:
         shutil.rmtree(self._data)
         older._data.rename(self._data)
 
+    def trust(self, network: str) -> None:
+        """Let everybody of a network in."""
+        with (self._data / "pg_hba.conf").open("a") as rules:
+            rules.write(f"host all all {network} trust\n")
+
+    def restart(self) -> None:
+        """Stop the server as its service would, and start it again."""
+        assert self.server is not None
+        os.kill(self.server.pid, signal.SIGINT)
+        self._reap()
+        self.start()
+
     def start(self, *settings: str, environment: Mapping[str, str] = NO_VARIABLES) -> None:
         """Start the server, and return when it answers."""
         line: list[str | Path] = [BINARIES / "postgres", "-D", self._data, "-k", self.folder]
@@ -78,7 +90,7 @@ class Cluster:
             line += ["-c", each]
         with (self.folder / "server.log").open("ab") as log:
             self.server = subprocess.Popen(
-                _unprivileged(line),
+                unprivileged(line),
                 cwd="/",
                 env={**os.environ, **environment},
                 stdout=log,
@@ -132,7 +144,8 @@ class Cluster:
         return done.stdout.strip()
 
     @staticmethod
-    def _own(folder: Path) -> None:
+    def own(folder: Path) -> None:
+        """Create a folder that belongs to the user who runs the server."""
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(0o755)
         if os.getuid() == 0:

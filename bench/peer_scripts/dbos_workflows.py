@@ -1,11 +1,10 @@
 # pyright: basic, reportMissingImports=false
 # dbos is installed beside muster, never with it: there are no types to check against.
-"""dbos on SQLite: workflows of one step."""
+"""dbos on SQLite or PostgreSQL: workflows of one step."""
 
 import asyncio
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 from dbos import DBOS
 
@@ -35,12 +34,13 @@ def task(in_flight: int) -> Task:
     return run
 
 
-def main(folder: Path) -> None:
-    """Serve workflows, one at a time or sixteen."""
+def main(place: str) -> None:
+    """Serve workflows, one at a time or sixteen; on the database of an address, or in a folder."""
+    is_database = place.startswith("postgresql:")
     DBOS(
         config={
             "name": "bench",
-            "system_database_url": f"sqlite:///{folder / 'dbos.sqlite'}",
+            "system_database_url": place if is_database else f"sqlite:///{place}/dbos.sqlite",
             "run_admin_server": False,
             "log_level": "ERROR",
         }
@@ -51,4 +51,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(sys.argv[1])

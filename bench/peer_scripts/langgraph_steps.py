@@ -1,6 +1,7 @@
 # pyright: basic, reportMissingImports=false
 # langgraph is installed beside muster, never with it: there are no types to check against.
-"""langgraph with its SQLite checkpointer: a graph of one node, saved before each next step."""
+"""langgraph with its SQLite or PostgreSQL checkpointer: a graph of one node, saved before each next
+step."""
 
 import asyncio
 import sqlite3
@@ -10,7 +11,6 @@ from itertools import count
 from pathlib import Path
 from typing import Final, TypedDict
 
-from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, StateGraph
 
 from bench.children.serving import Task, serve
@@ -36,9 +36,28 @@ def then(talk: Talk) -> str:
     return "speak" if talk["left"] > 0 else END
 
 
-def compiled(path: Path):  # noqa: ANN201 - its type is langgraph's
-    """The graph with its checkpointer: WAL and synchronous=FULL, as the package sets them."""
-    saver = SqliteSaver(sqlite3.connect(path, check_same_thread=False))
+def on_sqlite(folder: Path):  # noqa: ANN201 - its type is langgraph's
+    """Its checkpointer in a file: WAL and synchronous=FULL, as the package sets them."""
+    from langgraph.checkpoint.sqlite import SqliteSaver
+
+    path = folder / "langgraph.db"
+    return SqliteSaver(sqlite3.connect(path, check_same_thread=False))
+
+
+def on_postgres(url: str):  # noqa: ANN201 - its type is langgraph's
+    """Its checkpointer in a database, with a connection for each thread."""
+    from langgraph.checkpoint.postgres import PostgresSaver
+    from psycopg.rows import dict_row
+    from psycopg_pool import ConnectionPool
+
+    kwargs = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
+    return PostgresSaver(ConnectionPool(url, min_size=16, max_size=16, kwargs=kwargs, open=True))
+
+
+def compiled(place: str):  # noqa: ANN201 - its type is langgraph's
+    """The graph with its checkpointer, in the database of an address or in a folder."""
+    is_database = place.startswith("postgresql:")
+    saver = on_postgres(place) if is_database else on_sqlite(Path(place))
     saver.setup()
     graph = StateGraph(Talk)
     graph.add_node("speak", speak)
@@ -47,9 +66,9 @@ def compiled(path: Path):  # noqa: ANN201 - its type is langgraph's
     return graph.compile(checkpointer=saver)
 
 
-def main(folder: Path) -> None:
+def main(place: str) -> None:
     """Serve steps, one conversation at a time or sixteen."""
-    graph = compiled(folder / "langgraph.db")
+    graph = compiled(place)
     numbers = count()
 
     def invoke(steps: int) -> None:
@@ -69,4 +88,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(sys.argv[1])

@@ -38,9 +38,11 @@ class CutLeases(MemoryLeases):
         self._require_reach()
         return await super().look(within=within)
 
-    async def renew(self, node: NodeId, life: SessionId, *, within: float) -> bool:
+    async def renew(
+        self, node: NodeId, life: SessionId, *, load: float = 0.0, within: float
+    ) -> bool:
         self._require_reach()
-        return await super().renew(node, life, within=within)
+        return await super().renew(node, life, load=load, within=within)
 
     async def release(self, node: NodeId, life: SessionId, *, within: float) -> None:
         self._require_reach()

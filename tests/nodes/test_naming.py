@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from muster.errors import NodeTaken
+from muster.errors import NodeSilent, NodeTaken, Refused
 from muster.home.folder import make_home
 from muster.home.lock import lock_home
 from muster.machines.ids import NodeId, SessionId
-from muster.nodes.naming import NodeName, former_lives, remember_lives
+from muster.nodes.naming import HomeLives, NodeName, lives_of, remember_lives
 from muster.nodes.timing import LeaseTiming
 from muster.store.base import Lease
 from muster.store.memory import MemoryLeases
@@ -17,7 +17,8 @@ from muster.testing.clock import ManualClock
 from tests.builders import run, settled
 
 DESK = NodeId("desk")
-OLD, NEW = SessionId("old"), SessionId("new")
+OLD, NEW, LAST = SessionId("old"), SessionId("new"), SessionId("last")
+NOTHING = HomeLives()
 TIMING = LeaseTiming(30.0)
 
 
@@ -48,7 +49,7 @@ LEFT = Lease(OLD, 7, 30.0)
 def test_a_free_name_is_taken_at_once() -> None:
     async def test() -> None:
         scene = Scene()
-        await scene.name.take(NEW, ())
+        await scene.name.take(NEW, NOTHING)
         assert scene.life == NEW
 
     run(test())
@@ -57,22 +58,40 @@ def test_a_free_name_is_taken_at_once() -> None:
 def test_a_lease_that_this_home_left_behind_is_replaced_at_once() -> None:
     async def test() -> None:
         scene = Scene(LEFT)
-        await scene.name.take(NEW, (OLD,))
+        await scene.name.take(NEW, HomeLives(over=(OLD,)))
         assert scene.life == NEW
 
     run(test())
 
 
-def test_a_lease_of_another_home_is_replaced_when_it_was_silent_for_as_long_as_it_holds() -> None:
+@pytest.mark.parametrize(
+    ("lives", "replaces"),
+    [(HomeLives(carried=(OLD,)), False), (HomeLives(), True)],
+    ids=["a home that was moved", "a person says so"],
+)
+def test_a_lease_of_another_home_is_replaced_when_it_was_silent_for_as_long_as_it_holds(
+    lives: HomeLives, replaces: bool
+) -> None:
     async def test() -> None:
         scene = Scene(LEFT)
         async with asyncio.TaskGroup() as tasks:
-            taking = tasks.create_task(scene.name.take(NEW, ()))
+            taking = tasks.create_task(scene.name.take(NEW, lives, replaces=replaces))
             await scene.pass_time(29)
             assert scene.life == OLD
             await scene.pass_time(4)
             assert scene.life == NEW
         assert taking.result() > TIMING.seconds
+
+    run(test())
+
+
+def test_a_home_that_knows_nothing_of_a_silent_node_does_not_get_its_name() -> None:
+    async def test() -> None:
+        scene = Scene(LEFT)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(_be_refused(scene, NodeSilent))
+            await scene.pass_time(33)
+        assert scene.life == OLD
 
     run(test())
 
@@ -90,16 +109,16 @@ def test_a_name_whose_lease_beats_is_taken() -> None:
     run(test())
 
 
-async def _be_refused(scene: Scene) -> None:
-    with pytest.raises(NodeTaken, match="desk"):
-        await scene.name.take(NEW, ())
+async def _be_refused(scene: Scene, why: type[Refused] = NodeTaken) -> None:
+    with pytest.raises(why, match="desk"):
+        await scene.name.take(NEW, NOTHING)
 
 
 def test_a_name_that_is_released_meanwhile_is_taken() -> None:
     async def test() -> None:
         scene = Scene(LEFT)
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(scene.name.take(NEW, ()))
+            tasks.create_task(scene.name.take(NEW, NOTHING))
             await scene.pass_time(5)
             await scene.leases.release(DESK, OLD, within=1)
             await scene.pass_time(2)
@@ -108,15 +127,18 @@ def test_a_name_that_is_released_meanwhile_is_taken() -> None:
     run(test())
 
 
-def test_the_lives_of_a_home_are_known_in_that_home_alone(tmp_path: Path) -> None:
+def test_the_lives_of_a_home_are_over_in_that_home_alone(tmp_path: Path) -> None:
     first, copy = tmp_path / "first", tmp_path / "copy"
     make_home(first)
     make_home(copy)
+    known = HomeLives(over=(OLD, NEW))
     with lock_home(first), lock_home(copy):
-        assert former_lives(first) == ()
-        remember_lives(first, OLD, NEW)
-        assert former_lives(first) == (OLD, NEW)
+        assert lives_of(first) == NOTHING
+        remember_lives(first, known)
+        assert lives_of(first) == known
         (copy / "node.json").write_bytes((first / "node.json").read_bytes())
-        assert former_lives(copy) == ()
+        assert lives_of(copy) == HomeLives(carried=(OLD, NEW))
+        remember_lives(copy, HomeLives(over=(LAST,), carried=(OLD, NEW)))
+        assert lives_of(copy) == HomeLives(over=(LAST,), carried=(OLD, NEW))
         (first / "node.json").write_text("{")
-        assert former_lives(first) == ()
+        assert lives_of(first) == NOTHING

@@ -1,4 +1,4 @@
-"""A process that posts to a team in PostgreSQL as fast as it can and prints what was answered."""
+"""A process that posts to a team in PostgreSQL as fast as it can and prints what it was told."""
 
 import asyncio
 import sys
@@ -7,6 +7,7 @@ from itertools import count
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.loading import load_from
 from muster.engine.system import SystemClock
+from muster.errors import InDoubt, StoreFailed
 from muster.store.postgres.connecting import Database
 from muster.store.postgres.store import PostgresStore
 from tests.builders import HUMAN
@@ -23,8 +24,14 @@ async def main(url: str, team: str, life: str) -> None:
     async def write() -> None:
         while True:
             text = f"{life}:{next(numbers)}"
-            await dispatcher.send(post(text), actor=HUMAN)
-            print(text, flush=True)
+            try:
+                await dispatcher.send(post(text), actor=HUMAN)
+            except InDoubt:
+                print(f"doubtful {text}", flush=True)
+            except StoreFailed:
+                print(f"failed {text}", flush=True)
+            else:
+                print(f"answered {text}", flush=True)
 
     async with asyncio.TaskGroup() as group:
         for _ in range(IN_FLIGHT):

@@ -8,6 +8,10 @@ from typing import Final
 
 SOCKET: Final = ".s.PGSQL.5432"
 
+_STARTING: Final = b"SFATAL\0VFATAL\0C57P03\0Mthe database system is starting up\0\0"
+STARTING: Final = b"E" + (len(_STARTING) + 4).to_bytes(4, "big") + _STARTING
+"""The answer of a server that takes no connections yet, as PostgreSQL sends it."""
+
 
 class Proxy:
     """Passes bytes between clients and a server, until it is told not to."""
@@ -15,6 +19,9 @@ class Proxy:
     def __init__(self, server: Path) -> None:
         self.loses_questions = False
         self.loses_answers = False
+        self.starting = 0
+        """How many more clients hear that the server still starts."""
+
         self.lost = asyncio.Event()
         """Set when something was lost."""
 
@@ -45,6 +52,12 @@ class Proxy:
         self.cut()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self.starting:
+            self.starting -= 1
+            await reader.read(65536)
+            writer.write(STARTING)
+            writer.close()
+            return
         try:
             answers, questions = await asyncio.open_unix_connection(self._server)
         except ConnectionError:  # the server is down
@@ -60,10 +73,16 @@ class Proxy:
     async def _pass(
         self, source: asyncio.StreamReader, target: asyncio.StreamWriter, *, is_answer: bool
     ) -> None:
-        while data := await source.read(65536):
-            if self.loses_answers if is_answer else self.loses_questions:
-                self.lost.set()
-                continue
-            target.write(data)
-            await target.drain()
-        target.close()
+        try:
+            while data := await source.read(65536):
+                if self._loses(is_answer=is_answer):
+                    self.lost.set()
+                    continue
+                target.write(data)
+                await target.drain()
+        finally:
+            if not self._loses(is_answer=is_answer):  # the end of a connection gets lost, too
+                target.close()
+
+    def _loses(self, *, is_answer: bool) -> bool:
+        return self.loses_answers if is_answer else self.loses_questions

@@ -66,12 +66,13 @@ async def test_only_the_life_of_a_lease_renews_and_releases_it(opened: Opened) -
     async with opened() as leases:
         assert not await leases.renew(DESK, FIRST.life, within=LIFE_SECONDS)
         await leases.take(DESK, FIRST, instead_of=None, within=LIFE_SECONDS)
-        assert await leases.renew(DESK, FIRST.life, within=LIFE_SECONDS)
+        assert await leases.renew(DESK, FIRST.life, load=0.5, within=LIFE_SECONDS)
         assert not await leases.renew(DESK, SECOND.life, within=LIFE_SECONDS)
         await leases.release(DESK, SECOND.life, within=LIFE_SECONDS)
         await leases.release(BOX, SECOND.life, within=LIFE_SECONDS)
         board = await leases.look(within=LIFE_SECONDS)
-        assert board.leases == {DESK: FIRST._replace(beat=1)}
+        assert board.leases == {DESK: FIRST._replace(beat=1, load=0.5)}
+        assert leases.seen == board
         await leases.release(DESK, FIRST.life, within=LIFE_SECONDS)
         assert (await leases.look(within=LIFE_SECONDS)).leases == {}
 

@@ -9,6 +9,7 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from muster.backup.moving import KEPT, move_home, move_to_database
@@ -363,14 +364,17 @@ def test_a_home_joins_a_team_that_is_there(home: Path, target: TeamDatabase) -> 
     asyncio.run(move_to_database(home, target, nothing))
     second = home / "second"
 
-    joined = muster("join", "--home", str(second), "--team", target.team, target.url)
+    named = ("--team", target.team, "--node", "gpu-box")
+    assert muster("join", "--home", str(second), "--node", "a b", target.url).returncode == 2
+    joined = muster("join", "--home", str(second), *named, target.url)
 
     assert joined.returncode == 0, joined.stderr
-    assert find(second) == target
+    assert find(second) == msgspec.structs.replace(target, node="gpu-box")
     assert (second / "muster.toml").exists()
     assert "design" in muster("status", "--home", str(second)).stdout
     assert muster("join", "--home", str(second), target.url).returncode == 3
     nobody = muster("join", "--home", str(home / "third"), "--team", "nobody", target.url)
     assert nobody.returncode == 6
+    assert "no team 'nobody' in" in nobody.stderr
     assert not (home / "third").exists()
     assert muster("join", "--home", str(home / "third"), "nowhere").returncode == 2

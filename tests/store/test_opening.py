@@ -11,14 +11,18 @@ import pytest
 from muster.engine.tasks import background
 from muster.errors import (
     DatabaseUnusable,
+    FileUnusable,
     HomeHidden,
     HomeInUse,
+    LogCorrupt,
     LogTooNew,
     MissingExtra,
     NoTeam,
     TeamTaken,
 )
+from muster.home import operator_token
 from muster.home.database import FILE, TeamDatabase, keep
+from muster.home.folder import make_home
 from muster.machines.ids import SeatId
 from muster.store.base import SEQ_END, LogFilter, MessageSearch, Snapshot
 from muster.store.codec import stored
@@ -33,6 +37,7 @@ from muster.store.opening import (
 )
 from muster.store.postgres.connecting import Database
 from muster.store.postgres.examining import VERSION_NEEDED
+from muster.store.postgres.opening import POSTGRES, SQL, migrate
 from muster.store.reading import LogReader
 from muster.store.verifying import verify_log
 from tests.postgres import a_database, in_database, new_team, shared_database
@@ -273,3 +278,27 @@ def test_a_module_that_is_missing_otherwise_is_not_hidden(
 
     with pytest.raises(ModuleNotFoundError, match="other"):
         open_reader(tmp_path)
+
+
+@in_loop
+async def test_a_home_whose_log_is_lost_is_refused(tmp_path: Path) -> None:
+    make_home(tmp_path / "home")
+    operator_token.keep(tmp_path / "home", "muster_" + "a" * 32)
+    with pytest.raises(LogCorrupt, match="missing or empty"):
+        await open_store(tmp_path / "home")
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(FileUnusable, match="Not a directory"):  # said by the opening itself
+        await open_store(tmp_path / "file")
+
+
+@in_loop
+async def test_a_database_of_an_older_muster_gets_the_migrations_that_it_lacks() -> None:
+    cluster, name = shared_database()
+    cluster.execute(f"CREATE DATABASE {name}_older")
+    connection = await Database(cluster.url(f"{name}_older")).connect()
+    try:
+        await migrate(connection, "there", POSTGRES[:-1])
+        await migrate(connection, "there")
+        assert await connection.fetchval(SQL["schema_version"]) == POSTGRES[-1].number
+    finally:
+        await connection.close()

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.loading import load_from
-from muster.errors import Impossible, NameTaken, StoreFailed
+from muster.errors import NameTaken, StoreFailed
 from muster.machines.commands import CreateChannel, PostMessage
 from muster.machines.events import Event
 from muster.machines.ids import ChannelId
 from muster.machines.kernel import snapshots as codec
-from muster.store.base import Snapshot, Stored
+from muster.store.base import HalfCharacter, Snapshot, Stored
 from muster.store.memory import MemoryStore
 from muster.store.sqlite import SqliteStore
 from muster.testing.clock import ManualClock
@@ -149,7 +149,7 @@ def test_a_call_that_cannot_be_encoded_when_it_is_decided_again_fails_alone() ->
         cancelled = second.append([event(3)], lambda: next_event("\ud800"))
         after = second.append([event(4)], lambda: next_event("after"))
         cancelled.cancel()
-        with pytest.raises(Impossible):
+        with pytest.raises(HalfCharacter):
             await broken
         await asyncio.gather(before, after)
         assert [each.seq for each in await first.read(after=0, limit=9)] == [1, 2, 3]

@@ -171,11 +171,11 @@ def test_no_log_and_no_log_of_muster_are_told_apart(tmp_path: Path) -> None:
 
 def test_a_digest_covers_place_columns_and_content() -> None:
     links = {
-        link(b"", row_label(1, "a", None, None), b"x"),
-        link(b"", row_label(2, "a", None, None), b"x"),
-        link(b"", row_label(1, "a", 3, None), b"x"),
-        link(b"", row_label(1, "a", None, None), b"y"),
-        link(b"y", row_label(1, "a", None, None), b"x"),
+        link(b"", row_label(1, "a", None, None) + b"x"),
+        link(b"", row_label(2, "a", None, None) + b"x"),
+        link(b"", row_label(1, "a", 3, None) + b"x"),
+        link(b"", row_label(1, "a", None, None) + b"y"),
+        link(b"y", row_label(1, "a", None, None) + b"x"),
     }
 
     assert len(links) == 5

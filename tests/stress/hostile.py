@@ -37,6 +37,8 @@ for number in itertools.count():
     print(json.dumps(line | {"usage": usage}), flush=True)
     print('[AGENT_STATUS] {"agents": [' + '"a",' * 900 + '"b"]}', flush=True)
     print("[" * 20000, flush=True)
+    asked = {"type": "approval_request", "id": f"r{number}", "tool": "Bash", "detail": "x"}
+    print(json.dumps(asked | {"input": {"command": "`a` " * 15000}}), flush=True)
 """
 
 
@@ -131,10 +133,12 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--seconds", type=float, default=30.0, help="for each kind")
     options.add_argument("--kind", action="append", choices=sorted(KINDS))
+    options.add_argument("--together", action="store_true", help="all at once, and nothing else")
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         kinds = given.kind or list(KINDS)
-        phases = [["nothing"], *([each] for each in kinds), kinds]
+        alone = [] if given.together else [["nothing"], *([each] for each in kinds)]
+        phases = [*alone, kinds]
         found = hostile(Path(folder) / "home", given.seconds, phases)
     worst = max(each.p99 for each in found.values())
     load = os.getloadavg()[0]

@@ -7,6 +7,8 @@ It is a process of its own, so that its work does not count as the server's.
 
 import json
 import os
+import random
+import re
 import socket
 import sys
 from collections import deque
@@ -17,7 +19,7 @@ from pathlib import Path
 from threading import Thread
 from time import monotonic
 from typing import Final, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from tests.stress.soak_agent import pause
 
@@ -25,6 +27,12 @@ BRACKETS: Final = ("[" * 32_000, "![" * 16_000, "![[](" * 6_500, "[" * 999 + "a"
 SLOW_TEXTS: Final = ("a|b\n-|-\n" * 4_000, "- a\n" * 8_000, "*_" * 16_000, "a\n" * 16_000)
 LONG_PATH: Final = "a/" * 900_000
 LINES: Final = ("`a` " * 15_000, "> a " * 15_000, "$(" * 900_000, "a=( [x]=1 )" * 5_000)
+NOT_FUZZED: Final = frozenset({"/api/events", "/api/shutdown"})
+QUERY: Final = ("limit", "after", "before", "types", "q", "channel", "agent", "at", "wait")
+FIELDS: Final = (
+    *("text", "message", "texts", "agents", "agent", "name", "channel", "role", "state", "tool"),
+    *("input", "command", "file_path", "usage", "costUsd", "inputTokens", "seq", "mode", "key"),
+)
 HANGS_UP_SECONDS: Final = 3.0
 CALLERS: Final = 8
 HALF_REQUESTS: Final = 3_000
@@ -227,13 +235,56 @@ def bodies(target: Target) -> None:
     by_many(target, lambda n: target.ask("POST", "/api/route", kinds[n % len(kinds)]))
 
 
+def fuzzing(target: Target) -> None:
+    """Every route with parameters and bodies by chance, as a viewer and as an agent."""
+    paths = json.loads(_read(target, "/api/openapi.json"))["paths"]
+    routes = [(method, path) for path, methods in paths.items() for method in methods]
+    routes = [each for each in routes if each[1] not in NOT_FUZZED]
+
+    def act(number: int) -> None:
+        chance = random.Random(os.urandom(8))
+        method, path = chance.choice(routes)
+        path = re.sub(r"\{\w+\}", lambda _: quote(_word(chance)[:500], safe=""), path)
+        query = urlencode({chance.choice(QUERY): _word(chance)[:2000] for _ in range(3)})
+        body = None if method == "get" else _value(chance, 4)
+        by = target.agent if number % 2 else target.viewer
+        target.ask(method.upper(), f"{path}?{query}", body, by=by)
+
+    by_many(target, act)
+
+
+def _read(target: Target, path: str) -> bytes:
+    connection = target.connect()
+    connection.request("GET", path, headers={"authorization": f"Bearer {target.viewer}"})
+    return connection.getresponse().read()
+
+
+def _word(chance: random.Random) -> str:
+    """A name of the team, a name of a field, or what no name is."""
+    kinds = ("Ada", "filer", "printer", "human", "", "9", "-1", "../..", "%00", "\0", "\u202e", "é")
+    return chance.choice(
+        (*kinds, *FIELDS, str(10 ** chance.randrange(40)), "[" * 9_000, "a/" * 900)
+    )
+
+
+def _value(chance: random.Random, depth: int) -> object:
+    """A JSON value by chance."""
+    plain = (None, True, -5, 10**23, 1e308, 0.1, _word(chance), "x" * chance.randrange(100_000))
+    kind = chance.randrange(8) if depth else 0
+    if kind > 3:
+        return {chance.choice(FIELDS): _value(chance, depth - 1) for _ in range(kind)}
+    if kind == 3:
+        return [_value(chance, depth - 1) for _ in range(chance.randrange(60))]
+    return chance.choice(plain)
+
+
 def nothing(target: Target) -> None:
     """No input: how long health takes on this machine as it is."""
     pause(target.until - monotonic())
 
 
 def printing(target: Target) -> None:
-    """C1, L2: nothing but a wait here. The agent `printer` prints hostile lines meanwhile."""
+    """C1, H2, L2: a wait. The agent `printer` prints hostile lines and requests meanwhile."""
     while not target.over():
         target.ask("GET", "/api/agents/printer")
 
@@ -242,7 +293,7 @@ KINDS: Final[Mapping[str, Callable[[Target], None]]] = {
     each.__name__: each
     for each in (
         *(markdown, judging, routing, reading, waking, inbox_files, state_files, half_requests),
-        *(streams, bodies, printing),
+        *(streams, bodies, printing, fuzzing),
     )
 }
 

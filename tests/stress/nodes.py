@@ -6,7 +6,12 @@ Each node is a `muster up` of its own, with a proxy before the one PostgreSQL. A
 and one that stays on each node write the boot clock again and again. Nodes are killed, frozen, cut
 off from the database, both ways or one way, and lose their wardens; the database is killed as well.
 Afterwards no two sessions of one agent may have written at the same time, every agent must write,
-and one that stays must not have been disturbed by a fault of anything but its own node.
+and one that stays must not have been disturbed by a fault of anything but its own node. People post
+to every node all the while (`node_posts.py`): each answered post is in the log once.
+
+    python -m tests.stress.nodes --handover --lease 60
+
+kills one node, and prints how long the agents that move did not run.
 """
 
 import argparse
@@ -27,16 +32,21 @@ from typing import Final, NamedTuple
 from muster.home.database import TeamDatabase, keep
 from muster.home.folder import make_home
 from muster.store.opening import begin_team
+from muster.store.postgres.connecting import Database
+from muster.store.postgres.store import PostgresStore
 from tests.forkserver import ForkedProcess
-from tests.homes import MUSTER_SCRIPT, environment
+from tests.homes import MUSTER_SCRIPT, environment, muster
 from tests.postgres import QUICK, Cluster, new_cluster, remove
 from tests.store.proxy import Proxy
+from tests.stress.clocks import ShiftedProcess
+from tests.stress.node_posts import NodePosts
 from tests.waits import until_async
 
 LEASE_SECONDS: Final = 3.0
 MOVERS: Final = ("Mia", "Max", "Moe")
+CLOCK_SHIFT_SECONDS: Final = 7200
 FRESH_SECONDS: Final = 1.0
-"""An agent whose last word is no older runs."""
+"""An agent whose last word is no older runs, as far as one look can tell."""
 
 PROGRAM: Final = """
 import os, sys, time
@@ -69,13 +79,18 @@ def _boot_clock() -> float:
 class RealNode:
     """A machine of the team: a home, a server, and its way to the database."""
 
-    def __init__(self, name: str, folder: Path, books: Path, proxy: Proxy) -> None:
+    def __init__(
+        self, name: str, folder: Path, books: Path, proxy: Proxy, lease_s: float = LEASE_SECONDS
+    ) -> None:
         self.name = name
+        self.lease_s = lease_s
         self.stayer = f"Sam-{name}"
         self.home = folder / ".muster"
         self.proxy = proxy
         self._books = books
-        self._server: ForkedProcess | None = None
+        self._server: ForkedProcess | ShiftedProcess | None = None
+        self.clock_shim: Path | None = None
+        """A library that moves the wall clock of the server by `CLOCK_SHIFT_SECONDS`."""
 
     def settle(self, url: str) -> None:
         """Make the home."""
@@ -89,11 +104,11 @@ class RealNode:
             for each in (self.stayer, *MOVERS)
         ]
         moving = [tables[0], *(f"{each}moves = true\n" for each in tables[1:])]
-        node = f'[node]\nname = "{self.name}"\nlease_seconds = {LEASE_SECONDS}\n'
+        node = f'[node]\nname = "{self.name}"\nlease_seconds = {self.lease_s}\n'
         self.home.joinpath("muster.toml").write_text("\n".join((node, *moving)))
 
     @property
-    def server(self) -> ForkedProcess:
+    def server(self) -> ForkedProcess | ShiftedProcess:
         assert self._server is not None
         return self._server
 
@@ -102,7 +117,13 @@ class RealNode:
         if self._server is None or self._server.poll() is not None:
             self.close()
             line = [MUSTER_SCRIPT, "up", "--home", str(self.home), "--port", "0", "--no-browser"]
-            self._server = ForkedProcess(line, env=environment({}), cwd=self.home.parent)
+            env, folder = environment({}), self.home.parent
+            if self.clock_shim is None:
+                self._server = ForkedProcess(line, env=env, cwd=folder)
+            else:
+                self._server = ShiftedProcess(
+                    line, env, folder, self.clock_shim, CLOCK_SHIFT_SECONDS
+                )
 
     @property
     def warden(self) -> int:
@@ -127,17 +148,35 @@ class RealNode:
 class RealNodes:
     """A team on several nodes, and the database below them."""
 
-    def __init__(self, nodes: list[RealNode], books: Path, cluster: Cluster, seed: int) -> None:
+    def __init__(
+        self, nodes: list[RealNode], books: Path, cluster: Cluster, posts: NodePosts, seed: int
+    ) -> None:
         self.nodes = nodes
+        self.posts = posts
         self.books = books
         self.cluster = cluster
         self.chance = random.Random(seed)  # nothing secret here
         self.faults: Counter[str] = Counter()
+        self.handovers: list[float] = []
+        """How long agents that move did not run after their node was killed, in seconds."""
+
+        self.result = ""
+        """The answers of the posts, after they were compared with the log."""
 
     @classmethod
     @asynccontextmanager
-    async def running(cls, folder: Path, count: int, seed: int) -> AsyncGenerator["RealNodes"]:
-        """Start everything, and end it."""
+    async def running(
+        cls,
+        folder: Path,
+        count: int,
+        seed: int,
+        lease_s: float = LEASE_SECONDS,
+        clock_shim: Path | None = None,
+    ) -> AsyncGenerator["RealNodes"]:
+        """Start everything, and end it; then compare the log with what people were answered.
+
+        With `clock_shim`, the first node's clock is hours ahead of the others and the database.
+        """
         books = folder / "books"
         books.mkdir()
         cluster = new_cluster(f"nodes-{os.getpid()}")
@@ -150,12 +189,23 @@ class RealNodes:
                 place = folder / name
                 place.mkdir()
                 proxy = await opened.enter_async_context(Proxy.opened(place, cluster.folder))
-                node = RealNode(name, place, books, proxy)
+                node = RealNode(name, place, books, proxy, lease_s)
                 node.settle(cluster.url(folder=place))
                 opened.callback(node.close)
+                node.clock_shim = None if nodes else clock_shim
                 nodes.append(node)
                 node.start()
-            yield cls(nodes, books, cluster, seed)
+            async with NodePosts.to([each.home for each in nodes], seed) as posts:
+                team = cls(nodes, books, cluster, posts, seed)
+                yield team
+            team.result = await team._compared()
+
+    async def _compared(self) -> str:
+        store = await PostgresStore.open(Database(self.cluster.url()), "stress")
+        try:
+            return f"{await self.posts.check(store)}; errors: {dict(self.posts.errors)}"
+        finally:
+            await store.close()
 
     # ── what can be seen ──────────────────────────────────────────────────────────────────────────
 
@@ -178,16 +228,18 @@ class RealNodes:
                 raise Broken(f"{one.agent} ran twice: {one} and {other}")
         return spans
 
-    def places(self) -> dict[str, str]:
-        """The node of every agent that writes now."""
-        now = _boot_clock()
-        return {each.agent: each.home for each in self.check() if now - each.last < FRESH_SECONDS}
+    def places(self, since: float | None = None) -> dict[str, str]:
+        """The node of every agent that writes now, or has written since a moment."""
+        begin = _boot_clock() - FRESH_SECONDS if since is None else since
+        return {each.agent: each.home for each in self.check() if each.last > begin}
 
     async def until_running(self, *agents: str, away_from: RealNode | None = None) -> None:
         """Wait until these agents write, on another node than the one that has a fault."""
 
+        begin = _boot_clock()  # who was killed a moment ago has written a moment ago
+
         async def is_so() -> bool:
-            places = self.places()
+            places = self.places(begin)
             home = "" if away_from is None else away_from.name
             return all(places.get(each, home) != home for each in agents)
 
@@ -195,9 +247,21 @@ class RealNodes:
             await until_async(is_so)
         except TimeoutError:
             told = "\n".join(f"{each.name}: {each.said}" for each in self.nodes)
+            log = muster("log", "--home", str(self.nodes[0].home)).stdout.splitlines()
+            log = [each for each in log if "post " not in each][-150:]
+            reasons = [muster("why", each, "--home", str(self.nodes[0].home)) for each in agents]
+            told = "\n".join((told, *log, *(each.stdout for each in reasons)))
             raise Broken(
                 f"after {dict(self.faults)} {agents} do not run: {self.places()}\n{told}"
             ) from None
+
+    async def until_silent(self, *agents: str) -> None:
+        """Wait until none of these agents writes."""
+
+        async def is_so() -> bool:
+            return not self.places().keys() & {*agents}
+
+        await until_async(is_so)
 
     async def until_all_run(self) -> None:
         """Wait until every agent writes."""
@@ -213,8 +277,12 @@ class RealNodes:
     async def kill(self) -> None:
         """Kill -9 of a node: its warden ends its sessions, and the others take over."""
         node = self.target()
+        moving = {each for each in MOVERS if self.places().get(each) == node.name}
         node.server.send_signal(signal.SIGKILL)
+        killed = _boot_clock()
         await self.until_running(*MOVERS, away_from=node)
+        begun = {each.agent: each.first for each in self.spans() if each.first > killed}
+        self.handovers += [begun[each] - killed for each in moving]
         node.start()
 
     async def freeze(self) -> None:
@@ -247,9 +315,25 @@ class RealNodes:
         node.start()
 
     async def end_database(self) -> None:
-        """Kill -9 of the database, for less than a lease."""
+        """Kill -9 of the database, for less than a lease.
+
+        A node that was just starting has found no database and ended: it is started again, as a
+        service manager would.
+        """
         await asyncio.to_thread(self.cluster.kill)
         await asyncio.to_thread(self.cluster.start, *QUICK)
+        for node in self.nodes:
+            node.start()
+
+    async def lose_database(self) -> None:
+        """Kill -9 of the database, for more than a lease: agents that move end everywhere in time,
+        and those that stay go on."""
+        await asyncio.to_thread(self.cluster.kill)
+        try:
+            await self.until_silent(*MOVERS)
+            await self.until_running(*(each.stayer for each in self.nodes))
+        finally:
+            await asyncio.to_thread(self.cluster.start, *QUICK)
 
     async def play(self, faults: int) -> None:
         """Cause that many faults, one after another; each ends when all agents run again."""
@@ -259,6 +343,7 @@ class RealNodes:
             self.cut,
             self.end_warden,
             self.end_database,
+            self.lose_database,
         )
         await self.until_all_run()
         for number in range(faults):
@@ -271,10 +356,19 @@ class RealNodes:
 
 async def _play(options: argparse.Namespace) -> str:
     with tempfile.TemporaryDirectory() as folder:
-        async with RealNodes.running(Path(folder), options.nodes, options.seed) as team:
-            await team.play(options.faults)
+        async with RealNodes.running(
+            Path(folder), options.nodes, options.seed, options.lease
+        ) as team:
+            if options.handover:
+                await team.until_all_run()
+                await team.kill()
+            else:
+                await team.play(options.faults)
             sessions = len(team.spans())
-    return f"{dict(team.faults)}: {sessions} sessions, 0 overlaps, all agents run"
+    return (
+        f"{dict(team.faults)}: {sessions} sessions, 0 overlaps, all agents run\n{team.result}\n"
+        f"{len(team.handovers)} handovers, at most {max(team.handovers, default=0):.2f} s"
+    )
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -283,6 +377,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--nodes", type=int, default=3, choices=(2, 3, 4))
     parser.add_argument("--faults", type=int, default=200)
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--lease", type=float, default=LEASE_SECONDS)
+    parser.add_argument("--handover", action="store_true")
     print(asyncio.run(_play(parser.parse_args(arguments))))
     return 0
 

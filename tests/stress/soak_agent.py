@@ -164,7 +164,7 @@ class Agent(Speaker):
     def next(self, known: str, wait_s: float) -> Json:
         """Poll for the next task; write its messages to the journal."""
         path = f"/api/agents/{self.name}/next?wait={wait_s}"
-        status, told = self.api.ask("GET", f"{path}&known={known}", after_loss=path)
+        status, told = self.api.ask("POST", f"{path}&known={known}", after_loss=path)
         if status != 200:
             return {"do": "nothing"}
         marked = [(each["seq"], each["again"]) for each in told["messages"]]

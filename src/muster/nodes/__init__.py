@@ -7,6 +7,7 @@
     membership.py       renews, watches, returns; from the start of a node to its end
     warden.py           the process that kills sessions when the lease is over, as the node sees it
     warden_program.py   that process itself
+    asking.py           requests for what is on the disk of another node
 
 Machines decide what a lost node means (`machines/nodes`); stores keep the leases
 (`store/base.py`). No two clocks are compared: every duration is measured on one machine.

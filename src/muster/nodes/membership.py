@@ -12,6 +12,7 @@ has taken in what happened while it was given up.
 
 import asyncio
 import logging
+import os
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -28,7 +29,7 @@ from muster.machines.commands import LoseNode, ReturnNode
 from muster.machines.ids import HERE, MUSTER, NodeId, SessionId
 from muster.machines.state import Node
 from muster.nodes.lease import NodeLease
-from muster.nodes.naming import NodeName, former_lives, home_mark, remember_lives
+from muster.nodes.naming import HomeLives, NodeName, home_mark, lives_of, remember_lives
 from muster.nodes.timing import LEASE_SECONDS, LeaseTiming
 from muster.nodes.warden import guarded, sweep
 from muster.nodes.watching import LeaseWatch
@@ -44,6 +45,8 @@ class NodePlan(msgspec.Struct, frozen=True, kw_only=True):
     labels: tuple[str, ...] = ()
     room: int | None = None
     lease_seconds: float = LEASE_SECONDS
+    replaces_lost_home: bool = False
+    """Whether it takes its name from a home that it knows nothing of, once that is silent."""
 
 
 @asynccontextmanager
@@ -55,7 +58,7 @@ async def joined(
     life: SessionId,
     home: Path | None,
 ) -> AsyncGenerator[Fence]:
-    """The fence of this node's sessions, while it has its name. Raises `NodeTaken`.
+    """The fence of this node's sessions, while it has its name. Raises `NodeTaken` or `NodeSilent`.
 
     A log that this machine alone writes to needs no lease, and a team without a home no warden.
     """
@@ -63,12 +66,12 @@ async def joined(
         yield NO_FENCE
         return
     uptime, timing = SystemClock().uptime, LeaseTiming(plan.lease_seconds)
-    mark, former = home_mark(home), former_lives(home)
-    remember_lives(home, *former[-1:], life)
+    mark, lives = home_mark(home), lives_of(home)
+    remember_lives(home, HomeLives(over=(*lives.over[-1:], life), carried=lives.carried))
     name = NodeName(store.leases, plan.name, timing, clock, uptime)
-    began = await name.take(life, former)
+    began = await name.take(life, lives, replaces=plan.replaces_lost_home)
     try:
-        remember_lives(home, life)
+        remember_lives(home, HomeLives(over=(life,)))
         await sweep(mark)
         async with guarded(plan.name, f"{mark}.{life}") as warden:
             lease = NodeLease(plan.name, f"{mark}.{life}", timing, warden, uptime)
@@ -88,6 +91,11 @@ async def _release(leases: LeaseStore, name: NodeId, life: SessionId, timing: Le
         await leases.release(name, life, within=timing.call_s)
     except StoreFailed as error:  # the others wait until the lease is over
         log.warning("%s", error, extra={"action": "release_failed", "node": name})
+
+
+def machine_load() -> float:
+    """The processes of this machine that want to run, for each core; over the last minute."""
+    return os.getloadavg()[0] / (os.cpu_count() or 1)
 
 
 class NodeMember:
@@ -127,7 +135,7 @@ class NodeMember:
         sent = self._uptime()
         try:
             renewed = await self._leases.renew(
-                self._lease.node, self._life, within=self._timing.call_s
+                self._lease.node, self._life, load=machine_load(), within=self._timing.call_s
             )
             if not renewed:
                 raise NodeTaken(node=self._lease.node)

@@ -93,7 +93,7 @@ EVERYTHING = LogFilter()
 class MessageSearch(msgspec.Struct, frozen=True, kw_only=True):
     """A search for messages. Conditions are joined by *and*; at least one is given.
 
-    PostgreSQL can answer it with a `tsvector` of the same terms (`words.terms_of`).
+    Every store indexes the same terms (`words.terms_of`).
     """
 
     words: tuple[str, ...] = ()
@@ -120,6 +120,10 @@ class SearchSlice(NamedTuple):
 
 Decider = Callable[[], "Sequence[Event]"]
 """Decides a call of `append` again, on the state after all events that `on_commit` was given."""
+
+
+class HalfCharacter(ValueError):
+    """An event has a text that no log can hold: its command is to be decided with another one."""
 
 
 class EventStore(Protocol):
@@ -216,6 +220,11 @@ class EventStore(Protocol):
         """The leases of the nodes that write to the log; None where this machine alone does."""
         ...
 
+    @property
+    def requests(self) -> "NodeRequests | None":
+        """The requests of the nodes to each other; None where this machine alone writes."""
+        ...
+
     async def lost(self) -> None:
         """Wait until it is known that nobody can go on with this opening of the log; raise why."""
         ...
@@ -237,6 +246,9 @@ class Lease(NamedTuple):
     seconds: float
     """How long it holds without a beat."""
 
+    load: float = 0.0
+    """At its last beat: the processes of the machine that want to run, for each of its cores."""
+
 
 class LeaseBoard(NamedTuple):
     """All leases of a team, at one look."""
@@ -247,9 +259,17 @@ class LeaseBoard(NamedTuple):
     leases: Mapping[NodeId, Lease]
 
 
+NOTHING_SEEN: Final = LeaseBoard("", {})
+
+
 class LeaseStore(Protocol):
     """The leases of one team. Each call raises `StoreFailed` if it has no answer `within` that many
     seconds."""
+
+    @property
+    def seen(self) -> LeaseBoard:
+        """The leases of the last look; none before the first."""
+        ...
 
     async def look(self, *, within: float) -> LeaseBoard:
         """Every lease."""
@@ -262,12 +282,41 @@ class LeaseStore(Protocol):
         `instead_of` (compare-and-set). Whether that succeeded."""
         ...
 
-    async def renew(self, node: NodeId, life: SessionId, *, within: float) -> bool:
-        """Count the beat up, durably. False if another life has the name."""
+    async def renew(
+        self, node: NodeId, life: SessionId, *, load: float = 0.0, within: float
+    ) -> bool:
+        """Count the beat up, durably, and tell the load of the machine. False if another life has
+        the name."""
         ...
 
     async def release(self, node: NodeId, life: SessionId, *, within: float) -> None:
         """Remove the lease of a life, if it is there."""
+        ...
+
+
+class NodeRequest(NamedTuple):
+    """A request to a node."""
+
+    number: int
+    content: bytes
+
+
+class NodeRequests(Protocol):
+    """Requests of one team's nodes to each other. Each call raises `StoreFailed` without a store.
+
+    They live as long as somebody waits for them, and not longer.
+    """
+
+    async def ask(self, node: NodeId, content: bytes, *, within: float) -> bytes | None:
+        """Ask a node. None if it does not answer within that many seconds."""
+        ...
+
+    async def next(self, node: NodeId) -> Sequence[NodeRequest]:
+        """Wait for requests to a node."""
+        ...
+
+    async def answer(self, number: int, content: bytes) -> None:
+        """Answer a request; nothing happens if nobody waits for it any more."""
         ...
 
 

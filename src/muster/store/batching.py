@@ -10,18 +10,23 @@ fails, and the writer thread must skip batches of it that are still in its queue
 """
 
 import asyncio
+import sqlite3
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import Final
 
 from muster.durations import Durations
-from muster.errors import Closed, Impossible, LogRewound, MusterError, StoreFailed
+from muster.errors import Closed, Impossible, LogRewound, MusterError, StoreFailed, Unsynced
 from muster.machines.events import Event
-from muster.store.base import Decider, LeaseStore, Snapshot, Stored
+from muster.store.base import Decider, HalfCharacter, LeaseStore, NodeRequests, Snapshot, Stored
 from muster.store.codec import stored
 
 Answer = asyncio.Future[None]
+
+_UNSYNCED: Final = (sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC)
+"""The file has the commit, and the disk may have it, too: a restart may find it."""
 
 
 class Batch:
@@ -54,8 +59,12 @@ class Batch:
 
 def _refusal(error: Exception) -> MusterError:
     """An error for each call: raising one error in several tasks would mix up their traces."""
-    says_more = isinstance(error, StoreFailed | LogRewound)
-    refusal = type(error)(**error.found) if says_more else StoreFailed(detail=str(error))
+    if isinstance(error, StoreFailed | LogRewound):
+        refusal = type(error)(**error.found)
+    elif getattr(error, "sqlite_errorcode", None) in _UNSYNCED:
+        refusal = Unsynced(detail=str(error))
+    else:
+        refusal = StoreFailed(detail=str(error))
     refusal.__cause__ = error
     return refusal
 
@@ -64,6 +73,8 @@ def encoded(events: Sequence[Event]) -> list[Stored]:
     """Events as they are written."""
     try:
         return [stored(event) for event in events]
+    except UnicodeEncodeError as error:
+        raise HalfCharacter(str(error)) from error
     except Exception as error:
         raise Impossible(what=f"an event cannot be written: {error}") from error
 
@@ -143,6 +154,11 @@ class BatchingStore(ABC):
     @property
     def leases(self) -> LeaseStore | None:
         """The leases of the nodes that write to the log; None where this machine alone does."""
+        return None
+
+    @property
+    def requests(self) -> NodeRequests | None:
+        """The requests of the nodes to each other; None where this machine alone writes."""
         return None
 
     async def lost(self) -> None:

@@ -36,9 +36,9 @@ class LogHead(NamedTuple):
         return f"{self.seq}:{self.digest.hex()}"
 
 
-def link(before: bytes, label: bytes, data: bytes) -> bytes:
-    """The digest of an event: of the digest before it, its columns and its data."""
-    return blake2b(before + label + data, digest_size=DIGEST_BYTES).digest()
+def link(before: bytes, body: bytes) -> bytes:
+    """The digest of an event: of the digest before it, and of its columns with its data."""
+    return blake2b(before + body, digest_size=DIGEST_BYTES).digest()
 
 
 Row = tuple[int, str, SeatId | None, ChannelId | None, int, bytes, bytes]
@@ -49,10 +49,9 @@ def chained(events: Sequence[Stored], before: bytes) -> tuple[list[Row], bytes]:
     """The rows of events that follow the digest `before` in the hash chain, and the last digest."""
     rows: list[Row] = []
     for seq, kind, seat, channel, data in events:
-        label = row_label(seq, kind, seat, channel)
-        before = link(before, label, data)
-        crc = zlib.crc32(data, zlib.crc32(label))
-        rows.append((seq, kind, seat, channel, crc, data, before))
+        body = row_label(seq, kind, seat, channel) + data
+        before = link(before, body)
+        rows.append((seq, kind, seat, channel, zlib.crc32(body), data, before))
     return rows, before
 
 

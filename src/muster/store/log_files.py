@@ -47,13 +47,11 @@ class LogFileReader:
             archive = ArchiveReader(self._path)
             for file in listed(self._connection):
                 archived = archive.rows(file)
-                for row in archived:
-                    self._check.add(*row)
+                self._check.add_some(archived)
                 yield archived
             found = self._connection.execute(SQL["read_chain"])
             while page := found.fetchmany(PAGE_ROWS):
-                for row in page:
-                    self._check.add(*row)
+                self._check.add_some(page)
                 yield [(*row[:-1], row[-1] or UNCHAINED) for row in page]
 
     def verified(self) -> Verified:

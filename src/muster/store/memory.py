@@ -14,6 +14,7 @@ from muster.machines.ids import NodeId, SessionId
 from muster.store.base import (
     BYTES_END,
     EVERYTHING,
+    NOTHING_SEEN,
     SEARCH_BYTES,
     SEQ_END,
     SNAPSHOTS_KEPT,
@@ -205,10 +206,12 @@ class MemoryLeases:
         """Begin without leases."""
         self.server = "first"
         self.leases: dict[NodeId, Lease] = {}
+        self.seen = NOTHING_SEEN
 
     async def look(self, *, within: float) -> LeaseBoard:
         """Every lease."""
-        return LeaseBoard(self.server, dict(self.leases))
+        self.seen = LeaseBoard(self.server, dict(self.leases))
+        return self.seen
 
     async def take(
         self, node: NodeId, lease: Lease, *, instead_of: Lease | None, within: float
@@ -220,12 +223,14 @@ class MemoryLeases:
         self.leases[node] = lease._replace(beat=0)
         return True
 
-    async def renew(self, node: NodeId, life: SessionId, *, within: float) -> bool:
+    async def renew(
+        self, node: NodeId, life: SessionId, *, load: float = 0.0, within: float
+    ) -> bool:
         """Count the beat up. False if another life has the name."""
         found = self.leases.get(node)
         if found is None or found.life != life:
             return False
-        self.leases[node] = found._replace(beat=found.beat + 1)
+        self.leases[node] = found._replace(beat=found.beat + 1, load=load)
         return True
 
     async def release(self, node: NodeId, life: SessionId, *, within: float) -> None:

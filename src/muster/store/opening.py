@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from muster.errors import HomeHidden, MissingExtra, TeamTaken
+from muster.errors import HomeHidden, LogCorrupt, MissingExtra, TeamTaken
 from muster.home.address import of_session
 from muster.home.database import TeamDatabase, database_of
 from muster.home.lock import LOG_FILE, lock_home
@@ -25,12 +25,14 @@ if TYPE_CHECKING:
 def open_reader(home: Path) -> ReadableLog:
     """Open the log of a home for reading; never creates one. Raises `NoTeam` where there is none.
 
-    It needs no server, and no event loop. Raises `HomeHidden` in an isolated program.
+    It needs no server, and no event loop. Raises `LogCorrupt` where a team had a log, and
+    `HomeHidden` in an isolated program.
     """
     kept = database_of(home, os.environ)
     if kept is None:
         if of_session(home, os.environ) is not None:
             raise HomeHidden(home=str(home))
+        _require_log(home)
         return LogReader.open(home / LOG_FILE)
     database = database_at(kept)
     from muster.store.postgres.blocking import BlockingReader
@@ -47,6 +49,7 @@ async def open_store(home: Path) -> EventStore:
     if kept is None:
         from muster.store.sqlite import SqliteStore
 
+        _require_log(home)
         return await SqliteStore.open(home)
     database = database_at(kept)
     from muster.store.postgres.store import PostgresStore
@@ -57,6 +60,27 @@ async def open_store(home: Path) -> EventStore:
     except BaseException:
         lock.release()
         raise
+
+
+def _require_log(home: Path) -> None:
+    """Refuse a home that had a team and has no log: a new one would pass for the lost one.
+
+    A server writes the operator's token after it has made the log.
+    """
+    path = home / LOG_FILE
+    try:
+        is_there = path.stat().st_size > 0
+    except FileNotFoundError:
+        is_there = False
+    except OSError:
+        return  # opening it says why it cannot be read
+    if is_there:
+        return
+    from muster.home import operator_token
+
+    if operator_token.find(home) is not None:
+        detail = f"missing or empty, though there is {operator_token.FILE}: without both a new team"
+        raise LogCorrupt(path=str(path), detail=f"{detail} begins")
 
 
 def verify_home_log(

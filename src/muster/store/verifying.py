@@ -6,12 +6,12 @@ is wrong. It changes nothing, and works while a server writes.
 """
 
 import sqlite3
-import zlib
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+from zlib import crc32
 
 from muster.errors import LogCorrupt, NoTeam
 from muster.store.archive.files import ArchiveReader, listed
@@ -62,10 +62,9 @@ def verify_log(
         with check.noting_damage():
             (total,) = connection.execute(SQL["last_seq"]).fetchone()
             archived = _archived_rows(connection, path, check) if version >= ARCHIVES_SINCE else ()
-            for at, row in enumerate(chain(archived, connection.execute(SQL[query])), 1):
-                check.add(*row)
-                if at % REPORT_EVENTS == 0:
-                    progress(at, total)
+            rows = chain(archived, connection.execute(SQL[query]))
+            while check.add_some(islice(rows, REPORT_EVENTS)) == REPORT_EVENTS:
+                progress(check.events, total)
         progress(total, total)
         return check.result(_structure(connection))
 
@@ -111,8 +110,29 @@ class ChainCheck:
         self._damages: list[str] = []
         self._seq = seq
         self._before = before
-        self._events = 0
+        self.events = 0
+        """How many events were checked."""
+
         self._unchained = 0
+
+    def add_some(self, rows: Iterable[Sequence[Any]]) -> int:  # the columns of each row
+        """Check the next events; the number of them.
+
+        Nearly all time is spent here, so a sound event is recognised in as few calls as possible:
+        its number, its checksum and its link are right. `add` says what is wrong with another.
+        """
+        begun, seq, before, places = self.events, self._seq, self._before, self._places
+        for row in rows:
+            at, kind, seat, channel, crc, data, digest = row
+            if at == seq + 1 and at not in places and isinstance(data, bytes):
+                body = row_label(at, kind, seat, channel) + data
+                if crc32(body) == crc and link(before, body) == digest:
+                    self._seq, self._before = seq, before = at, digest
+                    self.events += 1
+                    continue
+            self.add(*row)
+            seq, before = self._seq, self._before
+        return self.events - begun
 
     # SQLite guarantees no column types when the file is damaged.
     def add(
@@ -126,16 +146,16 @@ class ChainCheck:
         digest: bytes | None,
     ) -> None:
         """Check the next event."""
-        self._events += 1
+        self.events += 1
         if seq != self._seq + 1:
             self.note(_missing(self._seq + 1, seq - 1))
         self._seq = seq
-        label = row_label(seq, kind, seat, channel)
-        if not isinstance(data, bytes) or zlib.crc32(data, zlib.crc32(label)) != crc:
+        body = row_label(seq, kind, seat, channel) + (data if isinstance(data, bytes) else b"")
+        if not isinstance(data, bytes) or crc32(body) != crc:
             self.note(f"event {seq} is not what was written")
         elif digest is None and self._before == UNCHAINED:
             self._unchained += 1
-        elif digest != link(self._before, label, data):
+        elif digest != link(self._before, body):
             self.note(f"event {seq} does not continue the hash chain")
         self._before = digest or UNCHAINED
         if seq in self._places:
@@ -155,7 +175,7 @@ class ChainCheck:
             self._damages.extend(more)
         head = LogHead(self._seq, self._before) if self._before else None
         damages = tuple(self._damages[:DAMAGES_MAX])
-        return Verified(self._events, head, self._unchained, damages, self._links)
+        return Verified(self.events, head, self._unchained, damages, self._links)
 
     def note(self, damage: str) -> None:
         """Note damage that was found elsewhere."""

@@ -156,12 +156,17 @@ def matches(search: MessageSearch, stored: Stored) -> bool:
     return terms_of(stored).issuperset(wanted_terms(search))
 
 
+def hidden_terms(search: MessageSearch) -> list[str]:
+    """The terms of which a message must have none."""
+    return sorted(map(_channel, search.hidden))
+
+
 def expression(search: MessageSearch) -> str:
     """A search as FTS5 writes it. Every term is quoted, so none is an operator."""
     wanted = " AND ".join(f'"{term}"' for term in wanted_terms(search))
     if not search.hidden:
         return wanted
-    hidden = " OR ".join(sorted(f'"{_channel(each)}"' for each in search.hidden))
+    hidden = " OR ".join(f'"{term}"' for term in hidden_terms(search))
     return f"({wanted}) NOT ({hidden})"
 
 

@@ -35,10 +35,11 @@ from muster.errors import BadSettings, MissingExtra, MusterError, NoTeam, PortTa
 from muster.http.server import listen
 from muster.machines.kernel.invariants import violations
 from muster.runtimes.acp.presets import PRESETS, preset_of
+from muster.runtimes.bounded import limits_of
+from muster.runtimes.claude.program import ENFORCEMENT as CLAUDE_ENFORCEMENT
 from muster.runtimes.claude.program import TESTED as CLAUDE_TESTED
 from muster.runtimes.claude.program import installed_program, other_version, program_version
 from muster.runtimes.codex.runtime import ENFORCEMENT, INSTALL, TESTED, codex_program
-from muster.runtimes.command import limits_of
 from muster.runtimes.isolated import isolation_trouble, level_of, withheld
 from muster.runtimes.once.presets import ONCE, run_once
 from muster.runtimes.process.cgroups import delegation
@@ -348,13 +349,14 @@ def _claude(subject: str, agent: AgentSettings, home: Path) -> Finding:
     whose = "your own" if agent.claude.program else "of the extra"
     pinned = ", pinned by claude.version" if agent.claude.version else ""
     signed_in = _claude_sign_in(agent)
+    known = f"{signed_in}. {CLAUDE_ENFORCEMENT}"
     if version == CLAUDE_TESTED:
         level = Level.WARN if signed_in.startswith(NOT_FOUND) else Level.OK
-        found = f"{program} {version} ({whose}, tested{pinned}), {signed_in}"
+        found = f"{program} {version} ({whose}, tested{pinned}), {known}"
         return Finding(level, subject, found)
     told = version or "does not say its version"
     found = f"{program} {told} ({whose}{pinned}); muster is tested with {CLAUDE_TESTED}"
-    return Finding(Level.WARN, subject, f"{found}, {signed_in}")
+    return Finding(Level.WARN, subject, f"{found}, {known}")
 
 
 def _claude_sign_in(agent: AgentSettings) -> str:

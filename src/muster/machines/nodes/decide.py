@@ -54,6 +54,15 @@ def return_node(team: Team, command: c.ReturnNode, now: datetime) -> Sequence[Fa
     return (e.NodeReturned(node=node.name, life=node.life),)
 
 
+def report_disk(team: Team, command: c.ReportDisk, now: datetime) -> Sequence[Fact]:
+    """A report that changes nothing is no event. A node that is gone has nothing to report."""
+    node = team.nodes.get(command.node)
+    if node is None or (node.disk_low is not None) == command.is_low:
+        return ()
+    found = e.DiskReported(node=node.name, is_low=command.is_low, free_bytes=command.free_bytes)
+    return (found,)
+
+
 def move_agent(team: Team, command: c.MoveAgent, now: datetime) -> Iterator[Fact]:
     agent = team.agent(command.seat)
     if agent.authority is not Authority.MUSTER:

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from muster.machines import events as e
 from muster.machines.events import Event
 from muster.machines.maps import drop, put
-from muster.machines.state import Node, Shutdown, Team
+from muster.machines.state import LowDisk, Node, Shutdown, Team
 from muster.machines.vocabulary import Urgency
 
 
@@ -39,6 +39,11 @@ def node_lost(team: Team, event: Event, fact: e.NodeLost) -> Team:
 def node_returned(team: Team, event: Event, fact: e.NodeReturned) -> Team:
     node = team.nodes[fact.node]
     return _with(team, replace(node, away=None, term=node.term + 1))
+
+
+def disk_reported(team: Team, event: Event, fact: e.DiskReported) -> Team:
+    low = LowDisk(seq=event.seq, since=event.ts, free_bytes=fact.free_bytes)
+    return _with(team, replace(team.nodes[fact.node], disk_low=low if fact.is_low else None))
 
 
 def agent_moved(team: Team, event: Event, fact: e.AgentMoved) -> Team:

@@ -102,10 +102,9 @@ def _oldest(
 ) -> list[ArchivedRow]:
     """The next events, checked with the hash chain. Raises `LogCorrupt`."""
     check = ChainCheck(frozenset(), after, link)
-    rows: list[ArchivedRow] = []
-    for row in connection.execute(SQL["read_oldest"], (after, upto)):
-        check.add(*row)
-        rows.append((*row[:-1], row[-1] or UNCHAINED))
+    found = connection.execute(SQL["read_oldest"], (after, upto)).fetchall()
+    check.add_some(found)
+    rows: list[ArchivedRow] = [(*row[:-1], row[-1] or UNCHAINED) for row in found]
     damages = check.result(iter(())).damages
     if damages or len(rows) != upto - after:
         detail = "; ".join(damages) or f"event {after + len(rows) + 1} is missing"

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from muster.errors import LogRewound
 from muster.store.base import SNAPSHOTS_KEPT, Snapshot, Stored
 from muster.store.chain import LogHead, Row
-from muster.store.postgres.connecting import Attempts, Connection
+from muster.store.postgres.connecting import Attempts, Connection, transaction
 from muster.store.postgres.opening import SQL, OpenLog
 from muster.store.rows import checked
 
@@ -47,25 +47,31 @@ async def append(log: OpenLog, commit: CommitRequest, *, in_doubt: bool = False)
     attempts = Attempts(writes=writes, in_doubt=writes and in_doubt)
 
     async def attempt(connection: Connection) -> bool:
-        if await send(connection, log.team, commit):
+        if await _send_alone(connection, log.team, commit):
             return True
         return attempts.in_doubt and await _is_written(connection, log.team, commit)
 
     return await log.writer.run(attempt, attempts)
 
 
+async def _send_alone(connection: Connection, team: int, commit: CommitRequest) -> bool:
+    """Send a commit once, all or nothing of it."""
+    if not commit.snapshots:  # one statement
+        return await send(connection, team, commit)
+    async with transaction(connection):
+        return await send(connection, team, commit)
+
+
 async def send(connection: Connection, team: int, commit: CommitRequest) -> bool:
-    """Send a commit once."""
-    if not commit.snapshots:
-        return await _send_events(connection, team, commit)
-    async with connection.transaction():
-        if not await _send_events(connection, team, commit):
-            return False
-        for (seq, data), version in commit.snapshots:
-            crc = zlib.crc32(data)
-            await connection.execute(SQL["save_snapshot"], team, seq, version, crc, data)
+    """Send a commit once, within a transaction."""
+    if not await _send_events(connection, team, commit):
+        return False
+    for (seq, data), version in commit.snapshots:
+        crc = zlib.crc32(data)
+        await connection.execute(SQL["save_snapshot"], team, seq, version, crc, data)
+    if commit.snapshots:
         await connection.execute(SQL["drop_old_snapshots"], team, SNAPSHOTS_KEPT)
-        return True
+    return True
 
 
 async def _send_events(connection: Connection, team: int, commit: CommitRequest) -> bool:

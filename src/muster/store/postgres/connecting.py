@@ -5,8 +5,8 @@ which nobody knows. A lost answer ends the connection, and the work is done agai
 """
 
 import asyncio
-from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, suppress
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Any, Final, NamedTuple, Protocol, TypeVar, cast
 
 import asyncpg  # pyright: ignore[reportMissingTypeStubs]  # it has none
@@ -18,7 +18,10 @@ CALL_SECONDS: Final = 5.0
 """How long one attempt may take: a flush of a busy disk, or a turn behind some others."""
 
 CONNECT_SECONDS: Final = 10.0
-"""How long a new connection may take: a name to look up, TLS, a server that has just started."""
+"""How long a new connection may take: a name to look up, TLS, a busy server."""
+
+STARTING_SECONDS: Final = 30.0
+"""How long a server is waited for that answers, and still starts or recovers from a crash."""
 
 GIVE_UP_SECONDS: Final = 10.0
 """How long a call is tried. A restart of the server takes a second or two."""
@@ -34,9 +37,12 @@ SETTINGS: Final = {
     "tcp_user_timeout": "15s",  # the server drops writers that the network has lost
 }
 
-_LOST_CLASSES: Final = ("08", "25", "57")
-"""Connection errors, a standby that cannot write, a shutdown: classes of SQLSTATE after which
-another attempt, on a new connection, may succeed."""
+STARTING: Final = "57P03"
+"""The SQLSTATE of a server that starts, recovers or shuts down: it takes no connections yet."""
+
+_LOST_CLASSES: Final = ("08", "25", "57", "53300")
+"""Connection errors, a standby that cannot write, a shutdown, no connection left: the SQLSTATE of
+errors, or their classes, after which another attempt on a new connection may succeed."""
 
 Result = TypeVar("Result")
 Column = Any  # what asyncpg makes of a column: the query says which type
@@ -115,10 +121,37 @@ class Database(NamedTuple):
         return place_of(self.url)
 
     async def connect(self, settings: dict[str, str] = SETTINGS) -> Connection:
-        """A new connection."""
+        """A new connection. A server that still starts is asked again for a while."""
+        until = asyncio.get_running_loop().time() + STARTING_SECONDS
+        while True:
+            try:
+                return await self._connect(settings)
+            except Exception as error:
+                is_starting = getattr(error, "sqlstate", None) == STARTING
+                if not is_starting or asyncio.get_running_loop().time() >= until:
+                    raise
+            await asyncio.sleep(PAUSE_SECONDS)
+
+    async def _connect(self, settings: dict[str, str]) -> Connection:
         connect = cast("Any", asyncpg).connect
         connecting = connect(self.url, server_settings=settings, timeout=CONNECT_SECONDS)
         return cast("Connection", await connecting)
+
+
+@asynccontextmanager
+async def transaction(connection: Connection) -> AsyncGenerator[None]:
+    """A transaction; an error in the body ends the connection.
+
+    asyncpg's own would wait for the answer to a `ROLLBACK`, which a silent network never brings,
+    after the time limit of the body has passed. The server rolls back what has no connection.
+    """
+    try:
+        await connection.execute("BEGIN")
+        yield
+        await connection.execute("COMMIT")
+    except BaseException:
+        connection.terminate()
+        raise
 
 
 def is_answer(error: Exception) -> bool:

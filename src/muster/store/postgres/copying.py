@@ -87,7 +87,7 @@ async def _free_team(connection: Connection, database: Database, name: str) -> i
     writers = await connection.fetchval(SQL["count_writers"], NAMESPACE, team)
     if writers or (seq and state == USED):
         raise TeamTaken(place=database.place, team=name)
-    for query in ("clear_events", "clear_snapshots", "clear_cursors"):
+    for query in ("clear_events", "clear_snapshots", "clear_cursors", "clear_words"):
         await connection.execute(SQL[query], team)
     return int(team)
 
@@ -163,8 +163,7 @@ async def verify_database(
     check = ChainCheck(places)
     async with _at_one_commit(database, name) as source:
         async for page in _pages(source):
-            for row in page:
-                check.add(*row[:-1], row[-1] or None)
+            check.add_some((*row[:-1], row[-1] or None) for row in page)
             progress(page[-1][0], source.head.seq)
     verified = check.result(iter(()))
     if (verified.head or LogHead(verified.events, UNCHAINED)) == source.head:

@@ -11,6 +11,10 @@ VERSION_NEEDED: Final = 15
 """The oldest version of PostgreSQL that muster is tested with."""
 
 
+VERSION_KNOWN: Final = 18
+"""The newest version that its statements are written for."""
+
+
 class ServerFacts(NamedTuple):
     """A server, as a new connection sees it."""
 

@@ -23,14 +23,27 @@ _HELLO: Final = "0"
 """The place in the hint of a new writer: nothing was appended, but it wants to be told."""
 
 
+KNOCK: Final = "?"
+"""The hint that a node has asked or answered another one. It says nothing about the log."""
+
+
+def channel_of(team: int) -> str:
+    """The channel of a team's hints."""
+    return f"muster_{team}"
+
+
 class News:
     """Tells the other writers of commits, and hears of theirs."""
 
-    def __init__(self, log: OpenLog, look: Callable[[int], None]) -> None:
-        """Call `look` with the place up to which the log may have grown."""
+    def __init__(
+        self, log: OpenLog, look: Callable[[int], None], knock: Callable[[], None]
+    ) -> None:
+        """Call `look` with the place up to which the log may have grown, and `knock` when a node
+        has asked or answered another one."""
         self._log = log
         self._look = look
-        self._channel = f"muster_{log.team}"
+        self._knock = knock
+        self._channel = channel_of(log.team)
         self._has_company = False
         self._appended = 0
         self._due = asyncio.Event()
@@ -64,7 +77,9 @@ class News:
         own = connection.get_server_pid()
 
         def hear(_: object, pid: int, channel: str, place: str) -> None:
-            if pid != own:
+            if place == KNOCK:
+                self._knock()
+            elif pid != own:
                 self._has_company = True
                 self._look(int(place) if place.isdecimal() else SEQ_END)  # anybody may notify
 

@@ -1,10 +1,11 @@
 """Opens a team's log in a database: connects, creates or migrates the schema, finds the team."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import Final, NamedTuple
 
-from muster.errors import DatabaseUnusable, LogTooNew, MusterError, NoTeam, TeamLeft
+from muster.errors import DatabaseUnusable, LogTooNew, MusterError, NoSuchTeam, NoTeam, TeamLeft
 from muster.store.chain import LogHead
 from muster.store.postgres.connecting import Connection, Database, Link, detail_of
 from muster.store.sql import Migration, migrations, queries
@@ -17,6 +18,9 @@ LEFT: Final = "left"
 """Whether the log of a team is used in a database (`0002_moving.sql`)."""
 
 POSTGRES: Final[Sequence[Migration]] = migrations("postgres")
+
+ANSWER_SECONDS: Final = 20.0
+"""How long a server that was reached may take to find a team: a network can fall silent between."""
 
 
 class OpenLog(NamedTuple):
@@ -44,11 +48,12 @@ async def open_log(database: Database, name: str, *, creates: bool = True) -> Op
         writer = await database.connect()
         try:
             await migrate(writer, database.place)
-            if creates:
-                await writer.execute(SQL["create_team"], name)
-            team, head = await find_team(writer, database, name)
-            await writer.execute(SQL["set_state"], team, USED)
-            reader = await database.connect()
+            async with asyncio.timeout(ANSWER_SECONDS):
+                if creates:
+                    await writer.execute(SQL["create_team"], name)
+                team, head = await find_team(writer, database, name)
+                await writer.execute(SQL["set_state"], team, USED)
+                reader = await database.connect()
         except BaseException:
             writer.terminate()
             raise
@@ -60,8 +65,9 @@ async def open_to_read(database: Database, name: str) -> OpenLog:
     async with usable(database):
         connection = await database.connect()
         try:
-            await require_schema(connection, database)
-            team, head = await find_team(connection, database, name)
+            async with asyncio.timeout(ANSWER_SECONDS):
+                await require_schema(connection, database)
+                team, head = await find_team(connection, database, name)
         except BaseException:
             connection.terminate()
             raise
@@ -93,7 +99,7 @@ async def find_team(connection: Connection, database: Database, name: str) -> tu
 
 def no_team(database: Database, name: str) -> NoTeam:
     """The error for a team that a database does not have."""
-    return NoTeam(home=f"{database.place} with the name {name!r}")
+    return NoSuchTeam(place=database.place, team=name)
 
 
 async def require_schema(connection: Connection, database: Database) -> None:
@@ -106,7 +112,13 @@ async def require_schema(connection: Connection, database: Database) -> None:
 async def migrate(
     connection: Connection, place: str, steps: Sequence[Migration] = POSTGRES
 ) -> None:
-    """Apply the missing migrations, in one transaction; other processes wait for it."""
+    """Apply the missing migrations, in one transaction; other processes wait for it.
+
+    A migration takes as long as it takes; that none is missing is known at once.
+    """
+    async with asyncio.timeout(ANSWER_SECONDS):
+        if await _is_current(connection, place, steps):
+            return
     async with connection.transaction():
         await connection.execute(SQL["lock_schema"])
         await connection.execute(SQL["create_schema"])
@@ -116,6 +128,14 @@ async def migrate(
             if step.number > version:
                 await connection.execute(step.script)
                 await connection.execute(SQL["add_migration"], step.number)
+
+
+async def _is_current(connection: Connection, place: str, steps: Sequence[Migration]) -> bool:
+    if not await connection.fetchval(SQL["has_schema"]):
+        return False
+    version = int(await connection.fetchval(SQL["schema_version"]))
+    _require_known(version, place, steps)
+    return version == steps[-1].number
 
 
 def _require_known(version: int, place: str, steps: Sequence[Migration]) -> None:

@@ -3,13 +3,31 @@
 import zlib
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Final
 
 from muster.errors import LogUnreadable, StoreFailed
-from muster.store.base import EVERYTHING, LogFilter, MessageSearch, SearchSlice, Snapshot, Stored
+from muster.store.base import (
+    EVERYTHING,
+    SEARCH_BYTES,
+    SEQ_END,
+    LogFilter,
+    MessageSearch,
+    SearchSlice,
+    Snapshot,
+    Stored,
+)
 from muster.store.postgres.connecting import Column, Connection
 from muster.store.postgres.opening import SQL, OpenLog
+from muster.store.postgres.postings import LotRow, SearchKeys
+from muster.store.reading import INDEX_CURSOR
 from muster.store.rows import checked, require_no_gap
 from muster.store.scanning import SCAN_BYTES, SCAN_PAGE, MessageScan
+from muster.store.words import matches
+
+LOTS_FIRST: Final = 4
+LOTS_MAX: Final = 64
+"""How many lots of the index a search reads at a time: a common word is in the first ones, and each
+next time it reads four times as many."""
 
 
 class PostgresReader:
@@ -39,11 +57,52 @@ class PostgresReader:
 
     async def search(self, search: MessageSearch, *, before: int, limit: int) -> SearchSlice:
         """Up to `limit` messages with `seq < before` that a search finds, the newest first."""
+        # The cursor first: the index has everything up to it, and loses nothing.
+        indexed = await self.load_cursor(INDEX_CURSOR)
+        tail = await self._scan(search, after=indexed, before=before, limit=limit)
+        if tail.before is not None or not indexed:
+            return tail
+        old = await self._find(
+            search,
+            before=min(before, indexed + 1),
+            limit=limit - len(tail.found),
+            bytes_max=SEARCH_BYTES - sum(len(each.data) for each in tail.found),
+        )
+        return SearchSlice([*tail.found, *old.found], old.before)
+
+    async def _scan(
+        self, search: MessageSearch, *, after: int, before: int, limit: int
+    ) -> SearchSlice:
+        """Search message by message, for the messages that the index does not have yet."""
         scan = MessageScan(search, before=before, limit=limit)
         while scan.result is None:
             query = "messages_backwards"
-            scan.take(await self._page(query, 0, scan.before, SCAN_PAGE, SCAN_BYTES))
+            scan.take(await self._page(query, after, scan.before, SCAN_PAGE, SCAN_BYTES))
         return scan.result
+
+    async def _find(
+        self, search: MessageSearch, *, before: int, limit: int, bytes_max: int
+    ) -> SearchSlice:
+        """Search by the index. What it finds is compared with the search once more: keys of terms
+        are digests, and a hidden message must stay hidden whatever the index says."""
+        places = await self._places(SearchKeys(search), before, limit)
+        hits = await self._page("at_places", places, bytes_max)
+        found = [each for each in hits if matches(search, each)]
+        more = bool(hits) and (len(places) == limit or len(hits) < len(places))
+        return SearchSlice(found, hits[-1].seq if more else None)
+
+    async def _places(self, keys: SearchKeys, before: int, limit: int) -> list[int]:
+        """The newest places before `before` that the index has for a search."""
+        places: list[int] = []
+        lots, lot = LOTS_FIRST, SEQ_END
+        while len(places) < limit:
+            given = (keys.wanted, keys.hidden, before, lot, lots)
+            rows: list[LotRow] = await self._fetch("search_words", *given)  # pyright: ignore[reportAssignmentType] - of those columns
+            if not rows:
+                break
+            places += [seq for seq in keys.hits(rows) if seq < before]
+            lots, lot = min(4 * lots, LOTS_MAX), rows[-1][0]
+        return places[:limit]
 
     async def last_seq(self) -> int:
         """The newest committed `seq`; 0 for an empty log."""

@@ -27,11 +27,20 @@ from muster.store.base import (
 from muster.store.batching import Batch, vet
 from muster.store.chain import LogHead, chained
 from muster.store.postgres.appending import CommitRequest, append, find_end, send, tail
-from muster.store.postgres.connecting import CALL_SECONDS, Attempts, Connection, Database, is_answer
+from muster.store.postgres.connecting import (
+    CALL_SECONDS,
+    Attempts,
+    Connection,
+    Database,
+    is_answer,
+    transaction,
+)
+from muster.store.postgres.indexing import WordIndexer
 from muster.store.postgres.leases import PostgresLeases
 from muster.store.postgres.news import POLL_SECONDS, News
 from muster.store.postgres.opening import OpenLog, open_log
 from muster.store.postgres.reading import PostgresReader
+from muster.store.postgres.requests import PostgresRequests
 from muster.store.sharing import SharedStore
 
 TURN_SECONDS: Final = 0.1
@@ -70,10 +79,14 @@ class PostgresStore(SharedStore):
 
         self._is_lost = asyncio.Event()
         self._loss: LogRewound | None = None
-        self._news = News(log, self._take_hint)
+        self._requests = PostgresRequests(log)
+        self._news = News(log, self._take_hint, self._requests.knock)
         self._loop = asyncio.get_running_loop()
         self._writing = self._loop.create_task(self._write_all())
-        self._hearing = self._loop.create_task(self._news.run())
+        self._words = WordIndexer(log)
+        self._beside = [
+            self._loop.create_task(each) for each in (self._news.run(), self._words.run())
+        ]
 
     @classmethod
     async def open(
@@ -143,6 +156,11 @@ class PostgresStore(SharedStore):
         """The leases of the nodes that write to the log."""
         return self._leases
 
+    @property
+    def requests(self) -> PostgresRequests:
+        """The requests of the nodes to each other."""
+        return self._requests
+
     async def lost(self) -> None:
         """Raise `LogRewound` once the database turns out to be an older copy of itself."""
         await self._is_lost.wait()
@@ -166,8 +184,9 @@ class PostgresStore(SharedStore):
                 self._work.clear()
                 await self._write_waiting()
         finally:
-            self._hearing.cancel()
-            await asyncio.wait({self._hearing})
+            for task in self._beside:
+                task.cancel()
+            await asyncio.wait(self._beside)
             await self._leases.close()
             await self._log.close()
             if self._lock is not None:
@@ -219,6 +238,8 @@ class PostgresStore(SharedStore):
         self._end = plan.commit.last
         if plan.commit.rows:
             self._news.tell(self._end.seq)
+            own = [event for batch in plan.batches for event in batch.events]
+            self._words.count(own, is_own=True)
         try:
             self._committed(plan.batches)
         except Exception as error:  # of a callback: this task goes on, and the loop reports it
@@ -236,7 +257,7 @@ class PostgresStore(SharedStore):
         try:
             async with asyncio.timeout(CALL_SECONDS):
                 connection = await self._log.writer.connected()
-                async with connection.transaction():
+                async with transaction(connection):
                     end = await find_end(self._log, connection, "lock_end", self._end)
                     was_overtaken = await self._catch_up(connection, end)
                     plan = self._plan()
@@ -272,5 +293,6 @@ class PostgresStore(SharedStore):
             if not found.events:
                 break
             self._end = found.end
+            self._words.count(found.events, is_own=False)
             self._overtaken(found.events)
         return before != self._end

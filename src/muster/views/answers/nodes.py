@@ -22,6 +22,10 @@ class NodeView(View, frozen=True, kw_only=True):
     sessions: int = 0
     """Sessions that run there, or may still run there while it is away."""
 
+    load: float | None = None
+    """Processes of the machine that want to run, for each of its cores, over a minute; null while
+    it is away, or is the only machine."""
+
     agents: tuple[str, ...] = ()
     """The agents that belong to it."""
 
@@ -33,3 +37,17 @@ class NodeList(View, frozen=True, kw_only=True):
     """The machines of a team, the oldest first."""
 
     nodes: tuple[NodeView, ...] = ()
+
+
+class OutputFilePage(View, frozen=True, kw_only=True):
+    """A part of an agent's output file, which has the output as a whole."""
+
+    node: str
+    """The machine whose disk has the file."""
+
+    path: str
+    size: int
+    start: int
+    """Where the part begins, in bytes; `before` asks for the part that ends there."""
+
+    text: str

@@ -53,7 +53,9 @@ def test_the_nodes_of_a_team_are_listed_with_their_sessions_and_agents(
     assert (box["name"], box["labels"], box["room"]) == (BOX, ["gpu"], 4)
     assert box["awaySince"] is not None
     assert (box["sessions"], box["agents"], box["running"]) == (1, ["Mia"], ["Mia"])
-    assert operator.get("/api/agents/Mia")["node"] == BOX
+    assert (box["load"], operator.get("/api/state")["nodes"]) == (None, 2)
+    mia = operator.get("/api/agents/Mia")
+    assert (mia["node"], mia["badge"]["line"]) == (BOX, f"its machine {BOX} is away")
 
 
 def test_an_agent_is_moved_and_off_a_node_that_is_away_only_by_a_word(

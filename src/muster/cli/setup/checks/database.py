@@ -45,7 +45,7 @@ def database_findings(home: Path) -> Iterator[Finding]:
 
 
 def _version(facts: "ServerFacts", place: str) -> Finding:
-    from muster.store.postgres.examining import VERSION_NEEDED
+    from muster.store.postgres.examining import VERSION_KNOWN, VERSION_NEEDED
 
     found = f"PostgreSQL {facts.version_text} at {place}"
     if facts.version < VERSION_NEEDED:
@@ -56,6 +56,9 @@ def _version(facts: "ServerFacts", place: str) -> Finding:
         return Finding(
             Level.FIX, "database", f"{found} is a standby and takes no commits. {remedy}"
         )
+    if facts.version > VERSION_KNOWN:
+        newer = f"which is newer than any that muster was tried with ({VERSION_KNOWN})"
+        return Finding(Level.NOTE, "database", f"{found}, {newer}")
     return Finding(Level.OK, "database", found)
 
 
@@ -86,7 +89,7 @@ def _clock(facts: "ServerFacts") -> Finding:
 
 
 def _connections(facts: "ServerFacts") -> Finding:
-    found = f"{facts.connections_free} of {facts.connections_max} free"
+    found = f"{facts.connections} of {facts.connections_max} in use"
     if facts.connections_free >= CONNECTIONS_FREE:
         return Finding(Level.OK, "database connections", found)
     remedy = "A muster needs three. Raise max_connections, or end other clients."

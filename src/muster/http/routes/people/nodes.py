@@ -19,7 +19,7 @@ class MoveBody(Body, frozen=True, kw_only=True):
 @route("GET", "/api/nodes", may=PEOPLE_AND_VIEWERS)
 async def list_nodes(call: ApiCall) -> NodeList:
     """List the machines that run the team: here or away, their sessions and agents."""
-    return view_nodes(call.team)
+    return _nodes(call)
 
 
 @route("PUT", "/api/agents/{name}/node", may=OPERATOR)
@@ -28,4 +28,12 @@ async def move_agent(call: ApiCall, name: str, body: MoveBody) -> NodeList:
     agent = call.agent(name)
     move = MoveAgent(seat=agent.seat, node=NodeId(body.node), anyway=body.anyway)
     await call.send(move)
-    return view_nodes(call.team)
+    return _nodes(call)
+
+
+def _nodes(call: ApiCall) -> NodeList:
+    """The nodes, with the loads of the last look at their leases."""
+    leases = call.muster.store.leases
+    if leases is None:
+        return view_nodes(call.team)
+    return view_nodes(call.team, {node: each.load for node, each in leases.seen.leases.items()})

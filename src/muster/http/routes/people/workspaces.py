@@ -5,6 +5,7 @@ from typing import Annotated
 import msgspec
 
 from muster.errors import Forbidden, NotFound
+from muster.http.nodes.elsewhere import agent_node, session_node
 from muster.http.routing import EVERYBODY, OPERATOR, PEOPLE, ApiCall, route
 from muster.http.types import Body, Query
 from muster.machines.commands import SendMessage
@@ -51,7 +52,7 @@ def _reads(call: ApiCall, agent: Agent) -> Agent:
     return agent
 
 
-@route("GET", "/api/agents/{name}/place", may=EVERYBODY)
+@route("GET", "/api/agents/{name}/place", may=EVERYBODY, of_node=agent_node)
 async def show_agent_place(call: ApiCall, name: str) -> WorkPlace:
     """Show the folder that an agent works in, and the branch that is checked out there."""
     return await agent_place(call.muster.workspaces, call.agent(name))
@@ -64,19 +65,19 @@ class TurnQuery(Query, frozen=True, kw_only=True):
     """Only those of this turn; left out, all of them."""
 
 
-@route("GET", "/api/agents/{name}/turns", may=EVERYBODY)
+@route("GET", "/api/agents/{name}/turns", may=EVERYBODY, of_node=agent_node)
 async def list_agent_turns(call: ApiCall, name: str) -> TurnList:
     """List the turns in which an agent changed files of its worktree."""
     return await agent_turns(call.muster.workspaces, _reads(call, call.agent(name)))
 
 
-@route("GET", "/api/conversations/{conversation}/turns", may=EVERYBODY)
+@route("GET", "/api/conversations/{conversation}/turns", may=EVERYBODY, of_node=session_node)
 async def list_task_turns(call: ApiCall, conversation: str) -> TurnList:
     """List the turns in which a task changed files of its worktree."""
     return await task_turns(call.muster.workspaces, ConversationId(conversation))
 
 
-@route("GET", "/api/agents/{name}/changes", may=EVERYBODY, compress=True)
+@route("GET", "/api/agents/{name}/changes", may=EVERYBODY, compress=True, of_node=agent_node)
 async def show_agent_changes(call: ApiCall, name: str, query: TurnQuery) -> Changes:
     """List the files that an agent has changed, in its worktree or in the shared folder."""
     agent, store = _reads(call, call.agent(name)), call.muster.store
@@ -86,21 +87,33 @@ async def show_agent_changes(call: ApiCall, name: str, query: TurnQuery) -> Chan
     return await agent_changes(call.muster.workspaces, agent, touched, query.turn)
 
 
-@route("GET", "/api/agents/{name}/changes/{file}", may=EVERYBODY, compress=True)
+@route("GET", "/api/agents/{name}/changes/{file}", may=EVERYBODY, compress=True, of_node=agent_node)
 async def show_agent_diff(call: ApiCall, name: str, file: str, query: TurnQuery) -> FileDiff:
     """Show the diff of one file that an agent has changed."""
     agent = _reads(call, call.agent(name))
     return await agent_diff(call.muster.workspaces, agent, file, query.turn)
 
 
-@route("GET", "/api/conversations/{conversation}/changes", may=EVERYBODY, compress=True)
+@route(
+    "GET",
+    "/api/conversations/{conversation}/changes",
+    may=EVERYBODY,
+    compress=True,
+    of_node=session_node,
+)
 async def show_task_changes(call: ApiCall, conversation: str, query: TurnQuery) -> Changes:
     """List the files that a task has changed in its worktree."""
     task = ConversationId(conversation)
     return await task_changes(call.muster.workspaces, task, query.turn)
 
 
-@route("GET", "/api/conversations/{conversation}/changes/{file}", may=EVERYBODY, compress=True)
+@route(
+    "GET",
+    "/api/conversations/{conversation}/changes/{file}",
+    may=EVERYBODY,
+    compress=True,
+    of_node=session_node,
+)
 async def show_task_diff(call: ApiCall, conversation: str, file: str, query: TurnQuery) -> FileDiff:
     """Show the diff of one file that a task has changed."""
     task = ConversationId(conversation)

@@ -54,6 +54,10 @@ DELETE FROM snapshots WHERE team = $1
 -- Delete the cursors of a copy.
 DELETE FROM cursors WHERE team = $1
 
+-- name: clear_words
+-- Delete the index of a copy.
+DELETE FROM words WHERE team = $1
+
 -- name: sums
 -- What a copy is compared by: events, first and last place, checksums, bytes, digests of the data.
 SELECT count(*), coalesce(min(seq), 0), coalesce(max(seq), 0), coalesce(sum(crc), 0)::bigint,
@@ -75,8 +79,8 @@ WHERE before < $4 ORDER BY seq
 SELECT seq, version, crc, data FROM snapshots WHERE team = $1 ORDER BY seq
 
 -- name: all_cursors
--- Every cursor, for a copy.
-SELECT reader, seq FROM cursors WHERE team = $1 ORDER BY reader
+-- Every cursor but that of the index, for a copy.
+SELECT reader, seq FROM cursors WHERE team = $1 AND reader <> 'search' ORDER BY reader
 
 -- name: add_cursors
 -- Cursors of a copy.
@@ -169,6 +173,55 @@ SELECT seq, type, seat, channel, crc, data FROM (
 ) AS measured
 WHERE before < $5 ORDER BY seq DESC
 
+-- name: unindexed
+-- The oldest $3 messages behind $2, up to the one that reaches $4 bytes.
+SELECT seq, type, seat, channel, data FROM (
+    SELECT *, sum(length(data)) OVER (ORDER BY seq) - length(data) AS before FROM (
+        SELECT * FROM events
+        WHERE team = $1 AND seq > $2
+          AND type IN ('user_message', 'agent_message', 'announcement', 'message_imported')
+        ORDER BY seq LIMIT $3
+    ) AS page
+) AS measured
+WHERE before < $4 ORDER BY seq
+
+-- name: index_lot
+-- Index the messages between $2 and $3, if the index ends at $2: the terms $4 with the messages $5 of each. Of several writers
+-- that index the same messages, one moves the cursor.
+WITH moved AS (
+    INSERT INTO cursors (team, reader, seq) VALUES ($1, 'search', $3)
+    ON CONFLICT (team, reader) DO UPDATE SET seq = excluded.seq WHERE cursors.seq = $2
+    RETURNING team
+)
+INSERT INTO words (team, term, lot, places)
+SELECT moved.team, new.term, $3, new.places
+FROM moved, unnest($4::bigint[], $5::bytea[]) AS new (term, places)
+
+-- name: search_words
+-- The newest $6 lots before the lot $5 that have the rarest of the terms $2: the messages of the terms $2 and $3 in them. Lots
+-- that have no message before the place $4 are left out: of those that end behind it, one alone can have some.
+WITH rarest AS MATERIALIZED (
+    SELECT wanted.term FROM unnest($2::bigint[]) AS wanted (term)
+    ORDER BY (SELECT count(*) FROM words WHERE team = $1 AND words.term = wanted.term) LIMIT 1
+), lots AS MATERIALIZED (
+    SELECT lot FROM words
+    WHERE team = $1 AND term = (SELECT term FROM rarest) AND lot < $5 AND lot <= coalesce((
+        SELECT min(lot) FROM words WHERE team = $1 AND term = (SELECT term FROM rarest) AND lot >= $4 - 1
+    ), $4)
+    ORDER BY lot DESC LIMIT $6
+)
+SELECT words.lot, words.term, words.places FROM lots JOIN words ON words.lot = lots.lot
+WHERE words.team = $1 AND words.term = ANY ($2 || $3::bigint[])
+ORDER BY words.lot DESC
+
+-- name: at_places
+-- The events at the places $2, the newest first, up to the one that reaches $3 bytes.
+SELECT seq, type, seat, channel, crc, data FROM (
+    SELECT *, sum(length(data)) OVER (ORDER BY seq DESC) - length(data) AS before
+    FROM events WHERE team = $1 AND seq = ANY ($2::bigint[])
+) AS measured
+WHERE before < $3 ORDER BY seq DESC
+
 -- name: load_snapshots
 -- The snapshots of one version, the newest first.
 SELECT seq, crc, data FROM snapshots WHERE team = $1 AND version = $2 ORDER BY seq DESC
@@ -224,21 +277,49 @@ SELECT pg_notify($1, $2)
 
 -- name: look_at_leases
 -- The present run of the server, and every lease of the team; one row without a lease if none is.
-SELECT pg_postmaster_start_time()::text, lease.node, lease.life, lease.beat, lease.seconds
+SELECT pg_postmaster_start_time()::text, lease.node, lease.life, lease.beat, lease.seconds, lease.load
 FROM (SELECT 1) AS one LEFT JOIN leases AS lease ON lease.team = $1
 
 -- name: take_lease
 -- Give the node $2 to the life $3 with a lease of $4 seconds, unless another life has it: only the
 -- lease of life $5 with beat $6 is replaced. Returns a row if that succeeded, also a second time.
 INSERT INTO leases (team, node, life, seconds) VALUES ($1, $2, $3, $4)
-ON CONFLICT (team, node) DO UPDATE SET life = excluded.life, beat = 0, seconds = excluded.seconds
+ON CONFLICT (team, node) DO UPDATE SET life = excluded.life, beat = 0, seconds = excluded.seconds, load = 0
 WHERE leases.life = excluded.life OR (leases.life = $5::text AND leases.beat = $6::bigint)
 RETURNING node
 
 -- name: renew_lease
--- Say that the life $3 goes on at the node $2; no row if another life has it.
-UPDATE leases SET beat = beat + 1 WHERE team = $1 AND node = $2 AND life = $3 RETURNING node
+-- Say that the life $3 goes on at the node $2, whose load is $4; no row if another life has it.
+UPDATE leases SET beat = beat + 1, load = $4 WHERE team = $1 AND node = $2 AND life = $3 RETURNING node
 
 -- name: release_lease
 -- The life $3 no longer needs the node $2.
 DELETE FROM leases WHERE team = $1 AND node = $2 AND life = $3 RETURNING node
+
+-- name: ask_node
+-- Ask the node $2 for $3; the number of the request.
+INSERT INTO requests (team, node, asked) VALUES ($1, $2, $3) RETURNING id
+
+-- name: find_requests
+-- The oldest $3 requests to the node $2 that have no answer.
+SELECT id, asked FROM requests WHERE team = $1 AND node = $2 AND answer IS NULL ORDER BY id LIMIT $3
+
+-- name: answer_request
+-- Answer the request $2 with $3.
+UPDATE requests SET answer = $3 WHERE team = $1 AND id = $2
+
+-- name: find_answer
+-- The answer to the request $2, if there is one.
+SELECT answer FROM requests WHERE team = $1 AND id = $2
+
+-- name: drop_request
+-- The request $2 is over, and so are all older than $3 seconds: whoever asked has ended.
+DELETE FROM requests WHERE team = $1 AND (id = $2 OR at < clock_timestamp() - make_interval(secs => $3))
+
+-- name: other_teams
+-- How many teams have names that are not like $1.
+SELECT count(*) FROM muster.teams WHERE name NOT LIKE $1
+
+-- name: bytes_written
+-- Bytes of all events with their indexes, and of all WAL that was ever written. Without parameters.
+SELECT pg_total_relation_size('muster.events'), pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')
