@@ -10,7 +10,7 @@ from playwright.sync_api import APIResponse, Page, Route, expect
 
 from muster.machines.commands import ImportTeam
 from tests.asking import Asker, asker
-from tests.http.routes.content.test_memory import LYRA, SOUL
+from tests.http.routes.content.test_memory import SOUL
 from tests.http.routes.test_dialogues import PNG
 from tests.live import Server, live
 from tests.machines.teams.papers import paper
@@ -385,8 +385,9 @@ def test_the_page_says_what_an_agent_was_given_and_whether_it_knew_itself(
 def test_a_soul_that_lost_a_merge_is_shown_with_its_difference_and_chosen(
     person: Watched, tmp_path: Path
 ) -> None:
+    first = ImportTeam(documents=(paper(0, "Lyra", SOUL, born=0),))
     other = ImportTeam(documents=(paper(0, "Lyra", "A song.\nI count.", born=10**6),))
-    with live(played(tmp_path / "home", LYRA, other)) as server:
+    with live(played(tmp_path / "home", first, other)) as server:
         page = person.signed_in(server, "#/agent/Lyra")
         tab(page, "Soul")
         expect(page.locator("pre.soul")).to_have_text(SOUL)

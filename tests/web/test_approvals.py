@@ -209,7 +209,7 @@ def test_several_requests_are_answered_at_once_and_one_is_put_off(
     first, second, third = (muster.asks("Ada", "Bash", f"test {n}") for n in range(3))
     request(page, third).get_by_role("button", name="Later Ada: Bash").click()
     expect(request(page, third)).to_have_count(0)
-    page.get_by_role("checkbox", name="All requests").check()
+    page.get_by_role("checkbox", name="Select all requests").check()
     page.get_by_role("button", name="Allow 2").click()
     for asked in (first, second):
         expect(request(page, asked)).to_have_count(0)

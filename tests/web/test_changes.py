@@ -21,6 +21,11 @@ workspace = "worktree"
 [agents.Ada]
 command = ["sh", "-c", "exec sleep 1000"]
 workspace = "worktree"
+
+[agents.Bea]
+command = ["sh", "-c", "exec sleep 1000"]
+long_lived = true
+workspace = "worktree"
 """
 LONG = "".join(f"line {number}\n" for number in range(1, 41))
 DESCRIPTION = "---\nname: fixer\ndescription: Fixes bugs in programs.\n---\nYou fix bugs.\n"
@@ -96,6 +101,18 @@ def test_changes_are_shown_asked_about_and_merged(
     expect(shown.locator(".standing")).to_contain_text("no changes")
     assert (worktree.parents[2] / "app.py").read_text() == (worktree / "app.py").read_text()
     expect(shown.get_by_role("button", name="Merge")).to_be_disabled()
+
+
+def test_only_an_agent_that_works_is_said_to_be_at_work(person: Watched, muster: Inside) -> None:
+    page = person.signed_in(muster.server, "#/agent/Ada")
+    shown = changes(page)
+    expect(shown).to_contain_text("It is at work: a merge takes what is there now.")
+    muster.runs("Bea")
+    page.goto(f"{muster.server.url}/#/agent/Bea")
+    shown = changes(page)
+    expect(page.locator(".who .meaning")).to_have_text("waiting for work")
+    expect(shown).to_contain_text("To discard it, stop the agent first.")
+    expect(shown).not_to_contain_text("at work")
 
 
 def test_a_conflict_is_told_with_its_files_and_a_rebase_is_offered(

@@ -292,6 +292,8 @@ def test_the_view_is_accessible_and_fits_a_phone(
     expect(page.locator("[data-holder] .who")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
     assert page.locator("main button").evaluate_all(SMALLEST) >= 38
+    assert page.locator("channel-ring .acts button").evaluate_all(TALLEST) <= 60  # a line of words
 
 
+TALLEST = "buttons => Math.max(...buttons.map(each => each.offsetHeight))"
 SMALLEST = "buttons => Math.min(...buttons.map(each => each.offsetHeight).filter(each => each))"

@@ -267,10 +267,16 @@ def test_the_board_shows_each_task_where_it_stands_and_cancels_it(
     undone = board.get_by_role("region", name="Not done")
     expect(undone).to_contain_text("cancelled")
     expect(working.locator("li")).to_have_count(0)
+    operator.post("/api/conversations", {"text": "Peel the bananas"})
+    unmatched = undone.locator("li").filter(has_text="bananas")
+    state, title = unmatched.locator(".tone").bounding_box(), unmatched.locator("a").bounding_box()
+    assert state is not None
+    assert title is not None
+    assert state["x"] == title["x"]  # there is no agent before it
 
     board.get_by_role("button", name="List").click()
     rows = board.locator(".rows li")
-    expect(rows.first).to_contain_text("cancelled")
+    expect(rows.nth(1)).to_contain_text("cancelled")
     page.reload()
     expect(board.get_by_role("button", name="List")).to_have_attribute("aria-pressed", "true")
     first = rows.filter(has_text=PYTHON).first

@@ -64,6 +64,10 @@ def test_agents_stand_in_groups_by_what_they_do(
     expect(page.locator(".counts")).to_contain_text("1 need you")
     operator.post("/api/channels/design/turn/resume", {"agent": "ada"})
     expect(working).to_contain_text("ada")
+    operator.post("/api/channels/design/turn/complete", {"agent": "ada", "message": "Blue."})
+    expect(card(page, "ada").locator(".meaning")).not_to_contain_text("working")
+    # nothing more happens: the numbers follow the roster all the same
+    expect(page.locator(".counts")).not_to_contain_text("working")
 
 
 def test_a_large_team_is_a_list_until_a_person_wants_cards(

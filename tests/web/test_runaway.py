@@ -71,4 +71,12 @@ def test_a_runaway_is_paused_and_a_person_lets_it_go_on_and_ends_it(
         expect(row).to_be_visible()
         page.goto(f"{server.url}/#/channel/design")
         expect(page.locator("channel-view")).to_contain_text("paused as a runaway")
-        expect(page.locator("channel-ring")).to_contain_text("/min")
+        ring = page.locator("channel-ring")
+        expect(ring).to_contain_text("/min")
+        # who looks at the channel answers the question there
+        ring.get_by_role("button", name="Go on for 10 turns").click()
+        expect(ring.get_by_role("button", name="End it")).to_be_hidden()
+        assert run_away(boss, "design") == 10
+        ring.get_by_role("button", name="End it").click()
+        expect(ring.get_by_role("button", name="Go on for 10 turns")).to_be_hidden()
+        expect(page.locator("channel-view")).to_contain_text("paused as a runaway")

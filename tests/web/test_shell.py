@@ -8,7 +8,16 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page, Request, Route, expect
 
-from muster.http.static import FOLDER, POLICY, STYLE, WORKERS, dashboard, style_parts
+from muster.http.page.static import (
+    FOLDER,
+    POLICY,
+    SCRIPTS,
+    STYLE,
+    WORKERS,
+    dashboard,
+    sources,
+    style_parts,
+)
 from tests.asking import Asker, a_name, asker
 from tests.live import NO_TLS, Server, live
 from tests.waits import WAIT_SECONDS
@@ -105,11 +114,25 @@ def test_the_page_is_light_and_its_comments_are_not_sent() -> None:
     build = dashboard()
     assert sum(len(file.packed) for file in build.files.values()) <= PAGE_BYTES_MAX
     for path, file in build.files.items():
-        parts = style_parts() if path == STYLE else [FOLDER / path]
-        source = b"".join(part.read_bytes() for part in parts)
-        assert file.plain.count(b"\n") == source.count(b"\n"), path  # line numbers stay
         if path.endswith((".js", ".css")):
             assert not re.search(rb"^([ \t]|//|/\*)", file.plain, re.MULTILINE), path
+    style = b"".join(part.read_bytes() for part in style_parts())
+    assert build.files[STYLE].plain.count(b"\n") == style.count(b"\n")
+
+
+def test_every_module_is_a_part_of_a_script_with_the_lines_of_its_source() -> None:
+    scripts = {path: dashboard().files[path].plain for path in SCRIPTS}
+    for path, content in sources().items():
+        names = re.findall(rb"^(?:export )?(?:class|function) (\w+)", content, re.MULTILINE)
+        if path.endswith(".js"):
+            assert any(set(names) <= _defined(script) for script in scripts.values()), path
+    sent, written = scripts["app.js"], (FOLDER / "store.js").read_bytes()
+    before = sent[: sent.index(b"\nclass Store{")].partition(b"const $store=(()=>{")[2]
+    assert before.count(b"\n") == written[: written.index(b"\nclass Store {")].count(b"\n")
+
+
+def _defined(script: bytes) -> set[bytes]:
+    return set(re.findall(rb"(?:class|function) (\w+)", script))
 
 
 def test_no_string_of_the_page_looks_like_a_comment_or_indentation() -> None:
@@ -183,7 +206,7 @@ def test_the_first_view_is_small(visitor: Watched, server: Server) -> None:
     assert 10_000 < total < FIRST_VIEW_BYTES_MAX
 
 
-def test_a_view_begins_at_its_top_back_finds_the_place_and_a_lost_view_opens_later(
+def test_a_view_begins_at_its_top_back_finds_the_place_and_no_view_waits_for_files(
     person: Watched, server: Server
 ) -> None:
     page = person.signed_in(server)
@@ -198,10 +221,8 @@ def test_a_view_begins_at_its_top_back_finds_the_place_and_a_lost_view_opens_lat
     expect(page.locator("agent-card").first).to_be_visible()
     page.wait_for_function("scrollY === 150")
 
-    page.route("**/views/time.js", lambda route: route.abort("connectionrefused"))
+    page.route("**/*", lambda route: route.abort("connectionrefused"))
     page.get_by_role("link", name="Time").click()
-    expect(page.get_by_role("alert")).to_contain_text("Time could not be loaded")
-    page.unroute("**/views/time.js")
     expect(page.get_by_role("heading", name="Time", exact=True)).to_be_visible()
 
 
@@ -239,6 +260,20 @@ def test_search_matches_letters_and_enter_opens_the_result(person: Watched, serv
     expect(page.locator("dialog")).to_have_count(0)
     page.keyboard.press("1")
     expect(page.get_by_role("heading", name="Team")).to_be_visible()
+
+
+def test_a_verb_is_offered_first_for_the_name_that_begins_with_the_next_word(
+    person: Watched, server: Server, operator: Asker
+) -> None:
+    for name in ("qq-zbackend", "zbuilder"):
+        connected(operator, name)
+    page = person.signed_in(server)
+    expect(page.get_by_role("link", name="zbuilder")).to_be_attached()
+    page.keyboard.press("/")
+    page.keyboard.type("message zb")
+    found = page.locator("dialog [role=option]")
+    expect(found.filter(has_text="qq-zbackend")).to_be_visible()
+    expect(found.first).to_contain_text("Message zbuilder")
 
 
 def test_the_theme_follows_the_system_until_a_user_chooses(person: Watched, server: Server) -> None:
@@ -355,6 +390,7 @@ def test_a_restart_is_shown_and_no_event_is_missed(person: Watched, tmp_path: Pa
         box.fill("half a thought")
         with asker(server, server.token) as operator:
             before = operator.get("/api/health")["seq"]
+        page.evaluate(HEAR_ALL)
         server.process.kill()
         server.process.wait(WAIT_SECONDS)
         expect(page.locator("connection-pill")).to_contain_text("disconnected since")
@@ -365,14 +401,37 @@ def test_a_restart_is_shown_and_no_event_is_missed(person: Watched, tmp_path: Pa
         expect(page.locator(".bubble")).to_contain_text("I was away")
         expect(box).to_have_value("half a thought")
         expect(box).to_be_focused()
-        missed = page.evaluate(
-            "async before => { const { store } = await import("
-            "`/web/${document.querySelector('meta[name=build]').content}/store.js`);"
-            " return store.events.map(event => event.seq).filter(seq => seq > before); }",
-            before,
-        )
+        heard = [seq for seq in page.evaluate("heard") if seq > before]
         last = operator.get("/api/health")["seq"]
-        assert missed == list(range(before + 1, last + 1))
+        assert heard == list(range(before + 1, last + 1))
+        expect(page.get_by_role("complementary", name="New version")).to_be_hidden()
+
+
+HEAR_ALL = """() => {
+  const Part = Object.getPrototypeOf(customElements.get("agent-view"));
+  globalThis.heard = [];
+  class HearAll extends Part {
+    start() { this.listen((events) => heard.push(...events.map(({ seq }) => seq))); }
+  }
+  customElements.define("hear-all", HearAll);
+  document.body.append(document.createElement("hear-all"));
+}"""
+"""An element that keeps the number of every event that elements of the page hear."""
+
+
+def test_a_page_of_an_older_version_says_so_after_a_restart(
+    person: Watched, tmp_path: Path
+) -> None:
+    home, port = programs(tmp_path), a_free_port()
+    with live_at(home, port) as server:
+        page = person.signed_in(server, "#/agent/Echo")
+        expect(page.locator("connection-pill")).to_have_text("live")
+        page.route("**/icon.svg", lambda route: route.fulfill(status=404))
+    with live_at(home, port):
+        notice = page.get_by_role("complementary", name="New version")
+        expect(notice).to_contain_text("muster was updated")
+        notice.get_by_role("button", name="Reload").click()
+        expect(page.locator("connection-pill")).to_have_text("live")
 
 
 def test_a_replaced_log_at_the_same_address_is_loaded_again(

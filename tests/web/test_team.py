@@ -102,10 +102,14 @@ def test_a_new_team_offers_only_what_works_here(person: Watched, tmp_path: Path)
         expect(steps).to_contain_text("muster up --demo")
         expect(page.get_by_role("button", name="SUMMON")).to_be_hidden()  # nothing could be born
         steps.get_by_role("button", name="A program of my own").click()
-        expect(page.get_by_role("dialog").get_by_label("A program of my own")).to_be_checked()
+        dialog = page.get_by_role("dialog")
+        expect(dialog.get_by_label("A program of my own")).to_be_checked()
+        unsigned = "No sign-in of Claude Code was found. Run claude and sign in"
+        expect(dialog).not_to_contain_text(unsigned)
+        dialog.get_by_label("Claude Code").check()
+        expect(dialog).to_contain_text(unsigned)  # before the agent is added, not after it failed
         page.keyboard.press("Escape")
 
-        unsigned = "No sign-in of Claude Code was found. Run `claude` and sign in"
         expect(steps.locator(".template").filter(has_text="Start pair")).to_contain_text(unsigned)
         steps.get_by_role("button", name="Start pair without a model").click()
         expect(page.get_by_role("heading", name="desk")).to_be_visible()

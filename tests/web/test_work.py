@@ -30,6 +30,7 @@ def test_tool_calls_are_shown_live_with_result_duration_and_difference(
     command = json.dumps({"command": "make test", "description": "run the tests"})
     muster.calls("Ada", Activity.TOOL_CALL, "Bash", command, "call-1")
     page = person.signed_in(muster.server, "#/agent/Ada")
+    expect(page.get_by_role("tab").first).to_have_text("Work")
     expect(page.get_by_role("tab", name="Work")).to_have_attribute("aria-selected", "true")
     test = step(page, "make test")
     expect(test).to_have_attribute("data-state", "running")

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, Error, Page
 
-from muster.http.static import dashboard
+from muster.http.page.static import dashboard
 from tests.web.pages import DESKTOP, Watched
 
 

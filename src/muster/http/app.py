@@ -22,13 +22,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from muster import limits
 from muster.client.requests import ApiRequest
 from muster.engine.dispatcher import Commit
-from muster.errors import MusterError
-from muster.http import openapi, problems, static
+from muster.errors import MusterError, NotFound
+from muster.http import openapi, problems
 from muster.http.auth import AccessControl
 from muster.http.compression import compressed
 from muster.http.mcp import answering as mcp
 from muster.http.mcp.asking import inner_request
 from muster.http.mcp.desk import McpDesk
+from muster.http.nodes.elsewhere import ask_nodes, decode_request, encode_answer
+from muster.http.page import static
 from muster.http.parsing import announced_size, parse_body, parse_query, read_body
 from muster.http.route_table import RouteTable
 from muster.http.routes import (
@@ -64,7 +66,7 @@ from muster.http.routes.people import (
     since,
     workspaces,
 )
-from muster.http.routing import Answer, ApiCall, Route, routes_in
+from muster.http.routing import Answer, ApiCall, ApiCaller, Route, routes_in
 from muster.http.signing_in import routes as sign_in_routes
 from muster.http.signing_in.browser_sessions import BrowserSessions
 from muster.http.signing_in.oidc import routes as sso_routes
@@ -164,6 +166,7 @@ class Api:
         self._mcp = McpDesk()
         self._refused = RefusedRequests(muster.dispatcher, muster.clock)
         muster.dispatcher.watch(self._on_commit)
+        muster.nodes.answer_with(self._answer_node)
 
     def sign_in_code(self, token_digest: str) -> str:
         """A code that signs a browser in once, with the token of this digest."""
@@ -223,6 +226,8 @@ class Api:
         caller = self._access.admit(request, route, self._muster.team)
         if not route.is_public:
             self._access.spend_quota(caller, request, announced_size(request))
+        if self._muster.files is not None:
+            self._muster.files.disk.require_room(announced_size(request))
         if caller.seat is not None:
             present.enter_context(self._muster.presence.calling(caller.seat))
         arguments: dict[str, object] = {**path}
@@ -233,7 +238,18 @@ class Api:
             open_max, usual = limits.OPEN_BODY_BYTES_MAX, limits.REQUEST_BYTES_MAX
             body = await read_body(request, open_max if route.is_public else usual)
             arguments["body"] = parse_body(body, route.body)
-        call = ApiCall(
+        call = self._call(request, caller, present, body)
+        if route.answer is Recorded and (first := await call.first_try()) is not None:
+            return route, Recorded(seq=first.seq, repeated=True)
+        if route.of_node is not None and (others := await route.of_node(call, **path)):
+            return route, await ask_nodes(call, others, own_path)
+        work = route.handler(call, **arguments)
+        return route, await (call.unless_ended(work) if route.is_waiting else work)
+
+    def _call(
+        self, request: Request, caller: ApiCaller, present: ExitStack, body: bytes = b""
+    ) -> ApiCall:
+        return ApiCall(
             muster=self._muster,
             streams=self._streams,
             browsers=self._access.browsers,
@@ -246,10 +262,30 @@ class Api:
             ask=partial(self._ask_for, request),
             mcp=self._mcp,
         )
-        if route.answer is Recorded and (first := await call.first_try()) is not None:
-            return route, Recorded(seq=first.seq, repeated=True)
-        work = route.handler(call, **arguments)
-        return route, await (call.unless_ended(work) if route.is_waiting else work)
+
+    async def _answer_node(self, content: bytes) -> bytes:
+        """Answer a request that came to another node, for the caller whom that one admitted."""
+        asked = decode_request(content)
+        request = asked.asgi()
+        try:
+            route, path = self._table.find(request.method, asked.path)
+            if route.of_node is None:
+                raise NotFound(kind="path", name=asked.path)
+            arguments: dict[str, object] = {**path}
+            if route.query is not None:
+                arguments["query"] = parse_query(request, route.query)
+            with ExitStack() as present:
+                call = self._call(request, asked.caller, present)
+                response = _response(route, request, await route.handler(call, **arguments))
+            assert isinstance(response, Response)
+            self._muster.nodes.check_size(len(response.body))
+        except MusterError as error:
+            response = problems.answer(error)
+        except Exception:
+            extra = {"action": "request_failed", "path": asked.path}
+            log.exception("a request of another node failed", extra=extra)
+            response = problems.bug()
+        return encode_answer(response)
 
     async def _ask_for(self, outer: Request, request: ApiRequest[T]) -> T:
         """Answer a request within another one: as its caller, by the same checks and bounds.

@@ -4,11 +4,13 @@ uvicorn is told when to shut down. Signals, the last commit and the exit code be
 """
 
 import asyncio
+import errno
+import logging
 import socket
 import ssl
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -27,6 +29,14 @@ BACKLOG: Final = 2048
 
 DATE_SECONDS: Final = 1.0
 """The resolution of the date header."""
+
+FULL: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+"""The errors of `accept` for want of descriptors or memory."""
+
+REPORT_SECONDS: Final = 60.0
+"""How often they are reported."""
+
+log = logging.getLogger(__name__)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -83,6 +93,32 @@ def _no_words() -> str:
     raise ValueError("the key has a passphrase")
 
 
+class AcceptFaults:
+    """An exception handler of the event loop: a full file table is one line of the log a minute.
+
+    asyncio reports every failed accept with a traceback, as often as it would accept at once.
+    Strangers with many connections filled the disk with them.
+    """
+
+    def __init__(self) -> None:
+        """Report the first fault at once."""
+        self._quiet_until = 0.0
+
+    def __call__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        context: dict[str, Any],  # as asyncio has it
+    ) -> None:
+        """Handle an exception that nobody waits for; those of other kinds as asyncio does."""
+        error = context.get("exception")
+        if not isinstance(error, OSError) or "socket" not in context or error.errno not in FULL:
+            loop.default_exception_handler(context)
+        elif loop.time() >= self._quiet_until:
+            self._quiet_until = loop.time() + REPORT_SECONDS
+            text = "connections cannot be accepted: %s. Raise the limit (ulimit -n), or close some."
+            log.warning(text, error.strerror, extra={"action": "accept"})
+
+
 class HttpServer(uvicorn.Server):
     """uvicorn without signal handlers, with callbacks at startup and shutdown."""
 
@@ -121,6 +157,7 @@ class HttpServer(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to answer, and call `on_ready`."""
+        asyncio.get_running_loop().set_exception_handler(AcceptFaults())
         await super().startup(sockets)
         for listener in sockets or ():
             listener.listen(BACKLOG)  # asyncio has set it to the number that it accepts at once

@@ -1,11 +1,16 @@
 // The page: the top bar, the global keyboard shortcuts, and the view named by the URL.
 
 import "./elements/connection-pill.js";
+import "./views/agent.js";
+import "./views/channel.js";
+import "./views/conversation.js";
+import "./views/team.js";
+import "./views/time.js";
 import { at } from "./address.js";
 import { announceApprovals } from "./approvals.js";
 import { watchNeeds } from "./attention.js";
 import { costs } from "./costs.js";
-import { h } from "./dom.js";
+import { h, pushButton } from "./dom.js";
 import { showHelp } from "./elements/help.js";
 import { showSearch } from "./elements/search.js";
 import * as keys from "./keys.js";
@@ -114,6 +119,23 @@ function showSettings() {
   paint();
 }
 
+/** After a restart: say so where the server no longer has the files of this page, since another version of muster runs. */
+function watchVersion() {
+  const build = document.querySelector("meta[name=build]").content;
+  const line = h(
+    "aside",
+    { class: "notice", "aria-label": "New version", hidden: true },
+    "muster was updated, and this page is of the version before. ",
+    pushButton("Reload", () => location.reload(), { class: "button" }),
+  );
+  document.querySelector("header.bar").after(line);
+  store.listen(async (events) => {
+    if (!events.some(({ type }) => type === "muster_started")) return;
+    const answer = await fetch(at(`/web/${build}/icon.svg`), { cache: "no-store" }).catch(() => null);
+    line.hidden = answer?.status !== 404;
+  });
+}
+
 startTheme();
 buildBar();
 bindKeys();
@@ -122,7 +144,8 @@ announceApprovals();
 await store.open();
 costs.follow();
 watchLooks();
+watchVersion();
 showNotice();
 showSettings();
 showReader();
-await start(document.getElementById("main"));
+start(document.getElementById("main"));

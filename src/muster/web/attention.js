@@ -25,12 +25,20 @@ export function reason(need) {
   const isTold = [need.why, need.why.split(" | ").at(-1)].some((text) =>
     line.includes(text.slice(0, TOLD_CHARS)),
   );
-  return need.kind === "failing" && !isTold ? `${line}: ${need.why}` : line;
+  return need.kind === "failing" && !isTold ? `${line}: ${need.why}` : uncut(line, need.why);
+}
+
+/** A line that has a reason cut short, with the whole reason: its end says what to do. */
+function uncut(line, whole) {
+  const [, start] = line.match(/: (.+)…/) ?? [];
+  return start && whole.startsWith(start) ? line.replace(`${start}…`, () => whole.replace(/\.$/, "")) : line;
 }
 
 /** The agent, channel or request that a need is about, and the parts of its address in the page. */
 export function about({ kind, agent, channel, conversation }) {
-  if (conversation) return { name: conversation, place: ["conversation", conversation] };
+  if (kind === "disk") return { name: "The disk of muster", place: [] };
+  if (conversation)
+    return { name: conversation.replace("conv_", "Task "), place: ["conversation", conversation] };
   if (channel && ["limit", "runaway"].includes(kind))
     return { name: `#${channel}`, place: ["channel", channel] };
   return { name: agent, place: ["agent", agent] };
@@ -46,8 +54,10 @@ export function answer({ channel }, receiver, message, key) {
 
 export const needKey = ({ key }) => `need:${key}`;
 
-/** What was put aside in the last seconds, and can be taken back. */
-export let undoable = null;
+let settled = null;
+
+/** What was put aside in the last seconds, and can be taken back; or null. */
+export const undoable = () => settled;
 
 /** Put a need aside as done. */
 export const done = (need) => settle(need, "Done", {});
@@ -65,21 +75,21 @@ async function settle(need, label, body) {
   const answer = await store.act(needKey(need), label, () => post(path`/api/needs/${need.key}/settle`, body));
   if (!answer) return;
   const mine = { need, label };
-  undoable = mine;
-  setTimeout(() => undoable === mine && forget(), UNDO_MS);
+  settled = mine;
+  setTimeout(() => settled === mine && forget(), UNDO_MS);
   store.touch("team");
 }
 
 /** Take the last one back. */
 export async function undo() {
-  if (!undoable) return false;
-  const { need } = undoable;
+  if (!settled) return false;
+  const { need } = settled;
   forget();
   return store.act(needKey(need), "Undo", () => post(path`/api/needs/${need.key}/reopen`));
 }
 
 function forget() {
-  undoable = null;
+  settled = null;
   store.touch("team");
 }
 

@@ -17,6 +17,10 @@ export const pushButton = (text, click, props = {}) =>
 /** Create a line for an error; `show` fills it. */
 export const errorLine = () => h("p", { class: "error", role: "alert", hidden: true });
 
+/** The parts of a sentence of muster's, in which commands stand between backticks. */
+export const coded = (text) =>
+  text.split("\u0060").map((part, at) => (at % 2 ? h("code", { text: part }) : part));
+
 /** Create an SVG element. */
 export function svg(tag, props = {}, ...children) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);

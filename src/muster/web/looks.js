@@ -11,8 +11,10 @@ const LOOKING_MS = 10 * 60_000; // how often a page that stays open says so: a b
 let hiddenAt = null;
 let told = 0;
 
+let unread = null;
+
 /** What happened since the last look, until the person has read it; or null. */
-export let digest = null;
+export const digest = () => unread;
 
 /** Record looks from now on, and load what happened before. */
 export function watchLooks() {
@@ -25,7 +27,7 @@ export function watchLooks() {
 
 /** The person has read the digest. */
 export function read() {
-  digest = null;
+  unread = null;
   store.touch("team");
   tell();
 }
@@ -51,6 +53,6 @@ async function load(after = null) {
   const found = await get(after === null ? "/api/since" : `/api/since?after=${after}`).catch(() => null);
   if (!found?.since) return tell(); // the first look of all
   const isLong = serverNow() - Date.parse(found.since) > AWAY_MS;
-  if (isLong && found.done + found.failed + found.asked + found.channels.length > 0) digest = found;
+  if (isLong && found.done + found.failed + found.asked + found.channels.length > 0) unread = found;
   store.touch("team");
 }

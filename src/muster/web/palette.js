@@ -7,7 +7,8 @@ import { approvals } from "./approvals.js";
 import { meaning } from "./badge.js";
 import { showAddAgent } from "./elements/agent-dialog.js";
 import { showRequest } from "./elements/approval-list.js";
-import { showHelp, showNotifications } from "./elements/help.js";
+import { showHelp } from "./elements/help.js";
+import { showNotifications } from "./elements/notify-dialog.js";
 import * as keys from "./keys.js";
 import { go } from "./router.js";
 import { allControlsOf, press } from "./run.js";
@@ -51,8 +52,12 @@ export function request(text) {
   return [verb(`Ask: ${visible(wanted, TITLE_CHARS)}`, "a new task", run)];
 }
 
-/** A name that begins with the first word comes first. */
-const rank = ({ name }, [first = ""]) => (name.toLowerCase().replace(/^#/, "").startsWith(first) ? 0 : 1);
+/** A name that begins with the words comes first: "stop b" is "Stop builder" before "Stop claude-backend". */
+function rank({ name }, wanted) {
+  const told = name.toLowerCase().replace(/^#/, "");
+  if (told.startsWith(wanted.join(" "))) return 0;
+  return told.startsWith(wanted[0]) ? 1 : 2;
+}
 
 // ── places ───────────────────────────────────────────────────────────────────────────────────
 

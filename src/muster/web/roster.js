@@ -49,10 +49,17 @@ export class Places {
   }
 }
 
-/** Whether an agent matches the words of a filter: its name, its place on the page, what it does, its groups. */
+/** Whether an agent matches the words of a filter: its name, its place on the page, what it does, its machine, its groups. */
 export function matches(agent, filter) {
   const { label } = GROUPS.find(({ name }) => name === groupNow(agent));
-  const text = [agent.id, label, agent.badge.status, visible(meaning(agent.badge)), ...agent.groups]
+  const text = [
+    agent.id,
+    label,
+    agent.badge.status,
+    visible(meaning(agent.badge)),
+    agent.node,
+    ...agent.groups,
+  ]
     .join(" ")
     .toLowerCase();
   return filter

@@ -2,11 +2,8 @@
 // the URL, so that tabs, reloads and the back button agree.
 
 import { h } from "./dom.js";
-import { store } from "./store.js";
 import { VIEWS } from "./views/views.js";
 
-const AGAIN_MS = 1500;
-const RELOADED = "reloaded";
 const UNKNOWN = "There is no page at this address. This is the team.";
 
 /** The URL fragment of a view: link("agent", "Lyra"). */
@@ -48,22 +45,15 @@ const scrolled = new Map(); // how far each of these places was scrolled
 export function start(main) {
   history.scrollRestoration = "manual"; // the content of a place is not there yet when the browser would scroll
   addEventListener("hashchange", () => show(main));
-  return show(main);
+  show(main);
 }
 
-async function show(main) {
+function show(main) {
   if (location.hash === "#main") return main.focus(); // the skip link
   const { view, params, isUnknown } = route();
-  const key = location.hash;
   const isFirst = shown === null;
-  shown = key;
+  shown = location.hash;
   scrolled.set(entry, scrollY);
-  try {
-    await view.load();
-  } catch {
-    return explain(main, view);
-  }
-  if (shown !== key) return; // the user navigated on while the module loaded
   const element = document.createElement(view.element);
   element.params = params;
   main.replaceChildren(element);
@@ -78,18 +68,4 @@ function goToPlace() {
   entry = history.state?.entry ?? Math.max(entry, ...scrolled.keys()) + 1;
   history.replaceState({ ...history.state, entry }, "");
   scrollTo(0, scrolled.get(entry) ?? 0);
-}
-
-/** The files of a view could not be loaded: muster is away, or another version of it runs. */
-function explain(main, { tab, name }) {
-  const text = `${tab ?? name} could not be loaded: muster is not reachable. It opens when muster is back.`;
-  main.replaceChildren(h("p", { class: "loading", role: "alert", text }));
-  const reload = () => {
-    const last = Number(sessionStorage.getItem(RELOADED) ?? 0);
-    if (store.status.state !== "live" || Date.now() - last < 5 * AGAIN_MS) return; // it is broken for good
-    sessionStorage.setItem(RELOADED, String(Date.now()));
-    location.reload();
-  };
-  store.watch("status", reload);
-  setTimeout(reload, AGAIN_MS); // it was away for a moment only, or a new version has other files
 }

@@ -26,6 +26,9 @@ export const controlsOf = (agent) => agent?.badge.controls ?? [];
 /** The controls of an agent with the further ones, for a menu or a page with room. */
 export const allControlsOf = (agent) => [...controlsOf(agent), ...(agent?.badge.more ?? [])];
 
+/** Whether an agent can be moved to another machine by the one who is signed in. */
+export const movable = ({ authority }) => store.operates && store.nodes > 1 && authority === "muster";
+
 export const runKey = (agent) => `run:${agent.seat}`;
 
 /** Send the request of a control. A start or a stop can be taken back for some seconds. */

@@ -19,7 +19,7 @@ const EVENTS_KEPT = 1000;
 const CONFIRM_MS = 5000;
 const LATE_MS = 200; // after a change that comes with time
 const LONGEST_TIMER_MS = 3600 * 1000;
-const OF_NEEDS = /^(conversation_end|need_settled|need_reopened|workspace_\w+)$/; // name no seat and no channel
+const OF_NEEDS = /^(conversation_end|disk_reported|need_settled|need_reopened|workspace_\w+)$/; // name no seat and no channel
 const NOTED = "agent_output,agent_message,agent_activity";
 const WHOLE = new Set([
   "muster_started",
@@ -50,6 +50,7 @@ class Store {
   boot = "";
   button = null;
   births = false;
+  nodes = 1; // how many machines run the team
   reader = false; // whether one is signed in as a viewer, who changes nothing
   notice = "";
   needs = { needs: [], putOff: 0, changesAt: null }; // what needs a person
@@ -311,7 +312,7 @@ class Store {
   #take(state) {
     setServerTime(state.now);
     const { human, version, boot, button, births, notice, needs, settingsProblem, settingsWaiting } = state;
-    Object.assign(this, { human, version, boot, button, births, notice, needs });
+    Object.assign(this, { human, version, boot, button, births, notice, needs, nodes: state.nodes });
     Object.assign(this, { settingsProblem, settingsWaiting });
     this.#askAgainAt(needs.changesAt);
     this.reader = state.role === "viewer";
@@ -405,7 +406,11 @@ function lastLine(text) {
     .map((each) => plain(each).trim())
     .filter(Boolean);
   const telling = lines.findLast((each) => !HOLLOW.test(each)) ?? lines.at(-1) ?? "";
-  const line = telling.replace(/\x60|\*\*/g, "");
+  const row = HOLLOW.test(telling) ? telling.split("|").map((cell) => cell.trim()) : [telling];
+  const line = row
+    .filter(Boolean)
+    .join(" · ")
+    .replace(/\x60|\*\*/g, "");
   return line.length > 200 ? `${line.slice(0, 200)}…` : line;
 }
 

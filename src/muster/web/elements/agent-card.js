@@ -8,12 +8,13 @@ import { errorLine, h, keyed, pushButton, setAttribute, setHidden, setText, show
 import { makeSpark, paintSpark } from "../last-hour.js";
 import { Part } from "../part.js";
 import { link } from "../router.js";
-import { controlsOf, press, runKey } from "../run.js";
+import { controlsOf, movable, press, runKey } from "../run.js";
 import { store } from "../store.js";
 import { visible } from "../visible.js";
 import { showAgentSettings } from "./agent-dialog.js";
 import { face } from "./agent-face.js";
 import { openMenu } from "./menu.js";
+import { showMove } from "./node-line.js";
 import { factLine } from "./run-facts.js";
 
 const LEAD = 4;
@@ -98,6 +99,7 @@ class AgentCard extends Part {
     }));
     openMenu(this.parts.menu, `More about ${agent.id}`, [
       ...further,
+      ...(movable(agent) ? [{ label: "Move to …", run: () => showMove(agent) }] : []),
       ...(store.operates ? [{ label: "Settings", run: () => showAgentSettings(agent) }] : []),
     ]);
     return true;

@@ -2,11 +2,11 @@
 // validates every edit and shows it before it is written.
 
 import { get, idOf, patch, path, post, remove } from "../api.js";
-import { errorLine, h, pushButton, setHidden, setText, show } from "../dom.js";
+import { coded, errorLine, h, pushButton, setHidden, setText, show } from "../dom.js";
 import { go } from "../router.js";
 import { commandLine } from "../words.js";
 import { AgentForm } from "./agent-form.js";
-import { openDialog } from "./help.js";
+import { openDialog } from "./dialog.js";
 
 const PREVIEW_MS = 250;
 export const OWN_PROGRAM = "A program of my own";
@@ -17,6 +17,7 @@ const COMMAND = { runtime: "command", label: OWN_PROGRAM, command: [], isFound: 
 export async function showAddAgent(wanted = null) {
   const form = new AgentForm(() => preview.soon());
   const programs = h("div", { class: "programs", text: "Looking for installed programs…" });
+  const signIn = h("div", { role: "status" });
   const start = h("input", { type: "checkbox", checked: true });
   const submit = h("button", { class: "main", text: "Add agent" });
   const preview = new Preview(form, () => {
@@ -31,7 +32,7 @@ export async function showAddAgent(wanted = null) {
     h(
       "form",
       { class: "agent-settings", on: { submit: (event) => add(event) } },
-      h("fieldset", {}, h("legend", { text: "Program" }), programs),
+      h("fieldset", {}, h("legend", { text: "Program" }), programs, signIn),
       form.name.row,
       form.node,
       h(
@@ -64,7 +65,7 @@ export async function showAddAgent(wanted = null) {
   const choices = [...found.programs.filter((each) => each.isFound), COMMAND];
   const missing = found.programs.filter((each) => !each.isFound);
   programs.replaceChildren(
-    ...choices.map((program) => choice(program, form, preview)),
+    ...choices.map((program) => choice(program, () => picked(program))),
     h(
       "details",
       { hidden: missing.length === 0 },
@@ -72,7 +73,7 @@ export async function showAddAgent(wanted = null) {
       h(
         "ul",
         {},
-        missing.map(({ label, remedy }) => h("li", {}, h("strong", { text: label }), ` ${remedy}`)),
+        missing.map(({ label, remedy }) => h("li", {}, h("strong", { text: label }), " ", ...coded(remedy))),
       ),
     ),
   );
@@ -81,15 +82,21 @@ export async function showAddAgent(wanted = null) {
     choices.findIndex(({ label }) => label === wanted),
   );
   programs.querySelectorAll("input")[at].checked = true;
-  pick(choices[at], form, preview);
+  picked(choices[at]);
+
+  function picked(program) {
+    pick(program, form);
+    signIn.replaceChildren(...(program.lacksSignIn ? [signInNote(program)] : []));
+    preview.soon();
+  }
 }
 
-function choice(program, form, preview) {
-  const radio = h("input", {
-    type: "radio",
-    name: "program",
-    on: { change: () => pick(program, form, preview) },
-  });
+/** What a program lacks before it can do anything, and what to do about it. */
+export const signInNote = ({ label, remedy }) =>
+  h("p", { class: "why" }, `No sign-in of ${label} was found. `, ...coded(remedy));
+
+function choice(program, picked) {
+  const radio = h("input", { type: "radio", name: "program", on: { change: picked } });
   const detail = program.version || program.program || "any other program on this machine";
   return h(
     "label",
@@ -100,11 +107,10 @@ function choice(program, form, preview) {
   );
 }
 
-function pick(program, form, preview) {
+function pick(program, form) {
   form.choose(program.runtime);
   if (program.runtime === "command") form.input("command").value = commandLine(program.command);
   if (program.preset) form.input("acp.preset").value = program.preset;
-  preview.soon();
 }
 
 /** Change, rename or remove an agent. */

@@ -30,7 +30,7 @@ const ONCE = {
   aider: "aider",
 };
 const PLACES = {
-  "": "Everywhere; in tasks as [delegation] says",
+  "": "Everywhere; in tasks as the team's settings say",
   outputs: "Its outputs only",
   worktree: "Its working folder and its outputs",
   none: "Everywhere, in tasks too",
@@ -89,7 +89,12 @@ export const SECTIONS = [
       { key: "acp.preset", label: "Program", runtime: "acp", choices: PRESETS },
       { key: "acp.model", label: "Model", runtime: "acp", placeholder: "the program's default" },
       { key: "acp.edits", label: "Edits", runtime: "acp", choices: EDITS },
-      { key: "budget.cost_usd", kind: "number", label: "Budget ($)", placeholder: "those of a day" },
+      {
+        key: "budget.cost_usd",
+        kind: "number",
+        label: "Budget ($)",
+        placeholder: "no limit in all, 20 a day",
+      },
       { key: "description", label: "Description", placeholder: "what it is for" },
     ],
   },

@@ -20,7 +20,7 @@ import { Steady } from "../steady.js";
 import { store } from "../store.js";
 import { everyLine, visible } from "../visible.js";
 import { face } from "./agent-face.js";
-import { openDialog } from "./help.js";
+import { openDialog } from "./dialog.js";
 
 const LINES_SEEN = 8; // longer input scrolls, with a note
 const TOLD_MS = 3000; // how long a request that was answered elsewhere says so
@@ -143,7 +143,7 @@ class ApprovalList extends Part {
     this.all = h("input", { type: "checkbox", on: { change: () => this.#pickAll() } });
     this.allowAll = pushButton("", () => answerAll(this.#picked, true), { class: "allow" });
     this.denyAll = pushButton("", () => answerAll(this.#picked, false), { class: "deny" });
-    const all = h("label", {}, this.all, " All requests");
+    const all = h("label", {}, this.all, " Select all requests");
     return h(
       "p",
       { class: "several answer", data: { acts: "" }, hidden: true },

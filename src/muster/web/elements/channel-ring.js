@@ -5,6 +5,7 @@
 // lasts, the strip shows the new order; afterwards it shows the server's.
 
 import { path, put } from "../api.js";
+import { done, goOn, needKey, needs } from "../attention.js";
 import {
   becauseInWords,
   confirmed,
@@ -67,6 +68,10 @@ class ChannelRing extends Part {
         "Stops the agent's work and gives the turn to the next member. The agent speaks again when something new is said, or when you choose it",
         () => turn(this.channel, "override", "Taking the turn away", { agent: this.holder, to: "QUEUED" }),
       ),
+      more: button("Go on for 10 turns", "Lets it go on beyond the limit that ended it", () =>
+        goOn(this.question),
+      ),
+      end: button("End it", "Leaves it at that. A message starts it again", () => done(this.question)),
     };
     this.replaceChildren(
       h("h2", { text: "Turns" }),
@@ -77,7 +82,7 @@ class ChannelRing extends Part {
       this.progress,
       this.error,
     );
-    this.watch([`channel:${this.channel}`, "agents", "pending", "costs"], () => this.#paint());
+    this.watch([`channel:${this.channel}`, "team", "agents", "pending", "costs"], () => this.#paint());
     this.tick(() => this.#paintTime());
     this.actKey("p", "Pass the turn", () => (this.holder ? this.acts.pass.click() : false));
   }
@@ -88,6 +93,11 @@ class ChannelRing extends Part {
 
   get holder() {
     return this.state?.holder ?? null;
+  }
+
+  /** The need of an answer whether a channel goes on that a limit has ended; undefined if there is none. */
+  get question() {
+    return needs().find(({ channel, canGoOn }) => canGoOn && channel === this.channel);
   }
 
   get epoch() {
@@ -107,8 +117,13 @@ class ChannelRing extends Part {
     setHidden(this.acts.pass, !state.holder || Boolean(state.waiting));
     setHidden(this.acts.resume, !state.waiting || state.waiting.approval); // the approval's answer resumes it
     setHidden(this.acts.take, !state.holder);
-    for (const each of Object.values(this.acts)) setAttribute(each, "aria-disabled", pending ? "true" : null);
-    show(this.error, store.failed.get(`turn:${this.channel}`));
+    const { question } = this;
+    setHidden(this.acts.more, !question);
+    setHidden(this.acts.end, !question);
+    const asked = question && needKey(question);
+    const isBusy = pending || store.pending.has(asked);
+    for (const each of Object.values(this.acts)) setAttribute(each, "aria-disabled", isBusy ? "true" : null);
+    show(this.error, store.failed.get(`turn:${this.channel}`) ?? store.failed.get(asked));
     this.#paintTime(pending);
   }
 

@@ -6,7 +6,7 @@ import { errorLine, h, pushButton, show } from "../dom.js";
 import { Part } from "../part.js";
 import { go } from "../router.js";
 import { store } from "../store.js";
-import { OWN_PROGRAM, showAddAgent } from "./agent-dialog.js";
+import { OWN_PROGRAM, showAddAgent, signInNote } from "./agent-dialog.js";
 import { copyLine } from "./copy-line.js";
 
 class FirstSteps extends Part {
@@ -103,9 +103,6 @@ class FirstSteps extends Part {
     }
   }
 }
-
-const signInNote = ({ label, remedy }) =>
-  h("p", { class: "why", text: `No sign-in of ${label} was found. ${remedy}` });
 
 const offer = (program) =>
   h(

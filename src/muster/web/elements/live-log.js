@@ -1,10 +1,11 @@
 // The log in sentences, newest first, updated live. Filters by type, agent and channel run on the server.
 
+import { plain } from "../ansi.js";
 import { get } from "../api.js";
 import { h, keyed, pushButton, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
 import { store } from "../store.js";
-import { openDialog } from "./help.js";
+import { openDialog } from "./dialog.js";
 
 const ROWS = 150;
 const TYPED_MS = 300; // pause in typing after which older events are searched
@@ -242,7 +243,7 @@ class LiveLog extends Part {
         text: new Date(ts).toLocaleTimeString(),
         title: new Date(ts).toLocaleString(),
       }),
-      h("span", { class: "says", text: says }),
+      h("span", { class: "says", text: plain(says) }),
       pushButton("why", () => tellWhy(seq), { class: "quiet", "aria-label": `Why event ${seq} happened` }),
     );
   }

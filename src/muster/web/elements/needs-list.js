@@ -41,7 +41,7 @@ class NeedsList extends Part {
     this.actKey("r", "Answer it", () => (this.#press(".reply") === false ? this.#note() : true));
     this.actKey("h", "Put it off for an hour", () => this.#press(".later"));
     this.actKey("e", "Put it aside as done", () => this.#press(".done"));
-    this.actKey("u", "Undo", () => (undoable ? this.#undo() : false));
+    this.actKey("u", "Undo", () => (undoable() ? this.#undo() : false));
   }
 
   // ── the keyboard ─────────────────────────────────────────────────────────────────────────────
@@ -75,7 +75,7 @@ class NeedsList extends Part {
   }
 
   async #undo() {
-    const { need } = undoable;
+    const { need } = undoable();
     if (await undo()) this.back = need;
     this.#paint();
   }
@@ -99,7 +99,7 @@ class NeedsList extends Part {
     const isEmpty = found.length === 0 && this.requests.hidden; // it still tells how requests were answered
     // An element that is hidden loses the focus silently.
     if (isEmpty && this.contains(document.activeElement)) document.getElementById("main").focus();
-    setHidden(this, isEmpty && !undoable);
+    setHidden(this, isEmpty && !undoable());
     setText(this.heading, `Needs you (${found.length})`);
     const held = this.list.contains(document.activeElement);
     const typing = held ? document.activeElement.draft : undefined;
@@ -207,11 +207,12 @@ class NeedsList extends Part {
   }
 
   #paintUndo() {
-    setHidden(this.undone, !undoable);
-    if (this.shown === undoable) return;
-    this.shown = undoable;
-    if (!undoable) return this.undone.replaceChildren();
-    const { need, label } = undoable;
+    const last = undoable();
+    setHidden(this.undone, !last);
+    if (this.shown === last) return;
+    this.shown = last;
+    if (!last) return this.undone.replaceChildren();
+    const { need, label } = last;
     const how = label === "Done" ? "Done" : "Put off for an hour";
     this.undone.replaceChildren(
       h("span", { text: `${how}: ${about(need).name} ${need.what}. ` }),

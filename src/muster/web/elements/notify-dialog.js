@@ -3,7 +3,7 @@
 import { askForNotices, canNotify, wantsNotices } from "../attention.js";
 import { errorLine, h, pushButton, setText, show } from "../dom.js";
 import { obstacle, pushState, turnOff, turnOn } from "../push.js";
-import { openDialog } from "./help.js";
+import { openDialog } from "./dialog.js";
 
 const TOPICS = [
   ["needs", "Approvals, questions, stuck agents, reviews"],

@@ -9,7 +9,7 @@ import { go } from "../router.js";
 import { store } from "../store.js";
 import { talks } from "../talks.js";
 import { visible } from "../visible.js";
-import { openDialog } from "./help.js";
+import { openDialog } from "./dialog.js";
 
 const SHOWN = 12;
 const MESSAGES = 20;

@@ -19,11 +19,12 @@ class SincePanel extends Part {
   }
 
   #paint() {
-    setHidden(this, !digest);
-    if (this.shown === digest) return;
-    this.shown = digest;
-    if (!digest) return this.replaceChildren();
-    const rows = digest.entries.map(row);
+    const found = digest();
+    setHidden(this, !found);
+    if (this.shown === found) return;
+    this.shown = found;
+    if (!found) return this.replaceChildren();
+    const rows = found.entries.map(row);
     const more = pushButton(
       `Show all ${rows.length}`,
       () => {
@@ -38,15 +39,15 @@ class SincePanel extends Part {
         "div",
         { class: "line" },
         h("h2", { id: "since", text: "Since you left" }),
-        h("p", { class: "muted" }, since(digest)),
-        h("p", { class: "counts" }, counts(digest)),
-        curve(digest.curve),
+        h("p", { class: "muted" }, since(found)),
+        h("p", { class: "counts" }, counts(found)),
+        curve(found.curve),
         h("span", { class: "space" }),
         more,
         pushButton("Mark as read", read, { class: "button" }),
       ),
       h("ul", { "aria-labelledby": "since" }, rows),
-      talked(digest) ?? "",
+      talked(found) ?? "",
     );
   }
 }

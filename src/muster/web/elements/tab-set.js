@@ -8,6 +8,7 @@ class TabSet extends HTMLElement {
   tabs = []; // {name, make}
   isChosen = false; // whether a person has chosen a tab
   wanted = ""; // the tab in the address
+  first = 0; // the place of the tab that is shown where the address names none
   onchoose = () => {}; // called with the tab that a person has chosen, as it is in an address
 
   connectedCallback() {
@@ -24,7 +25,7 @@ class TabSet extends HTMLElement {
     this.buttons = [...list.children];
     const index = this.tabs.findIndex(({ name }) => slug(name) === this.wanted);
     this.isChosen = index >= 0;
-    this.choose(Math.max(0, index));
+    this.choose(this.isChosen ? index : this.first);
   }
 
   #press(index) {

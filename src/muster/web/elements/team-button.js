@@ -6,7 +6,7 @@ import { errorLine, h, pushButton, setHidden, setText, show } from "../dom.js";
 import { Part } from "../part.js";
 import { namesOf } from "../several.js";
 import { store } from "../store.js";
-import { openDialog } from "./help.js";
+import { openDialog } from "./dialog.js";
 
 const KEY = "team";
 const WAKING_MS = 60_000;

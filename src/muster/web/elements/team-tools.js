@@ -5,7 +5,7 @@ import { Part } from "../part.js";
 import { ask, fit, namesOf } from "../several.js";
 import { store } from "../store.js";
 import { visible } from "../visible.js";
-import { openDialog } from "./help.js";
+import { openDialog } from "./dialog.js";
 
 const FEW = 2; // tools for several agents appear from here on
 

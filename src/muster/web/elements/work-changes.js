@@ -45,7 +45,7 @@ class WorkChanges extends Part {
       this.more,
     );
     this.listen((events) => events.some((event) => this.#concerns(event)) && this.#soon());
-    this.watch("pending", () => this.#paintActs());
+    this.watch(["pending", "agents"], () => this.#paintActs());
     const sized = new ResizeObserver(() => this.#resize());
     sized.observe(this);
     this.until(() => sized.disconnect());
@@ -194,7 +194,8 @@ class WorkChanges extends Part {
         "Remove the worktree and its branch",
       ],
     ];
-    const told = JSON.stringify([acts.map(([name, can]) => [name, can]), busy]);
+    const now = whileItRuns(workspace);
+    const told = JSON.stringify([acts.map(([name, can]) => [name, can]), busy, now]);
     if (this.told === told) return;
     this.told = told;
     this.buttons.replaceChildren(
@@ -205,9 +206,7 @@ class WorkChanges extends Part {
           disabled: Boolean(busy) || !can,
         }),
       ),
-      workspace.working && workspace.conversation === null
-        ? h("span", { class: "muted", text: "It is at work: a merge takes what is there now." })
-        : "",
+      now ? h("span", { class: "muted", text: now }) : "",
     );
   }
 
@@ -277,6 +276,13 @@ class WorkChanges extends Part {
     setHidden(this.form, false);
     text.focus();
   }
+}
+
+/** What a person must know of the session in a workspace of an agent before a press; empty if nothing. */
+function whileItRuns({ working, conversation, agent }) {
+  if (!working || conversation !== null) return "";
+  const isBusy = store.agent(agent)?.badge.group === "working";
+  return isBusy ? "It is at work: a merge takes what is there now." : "To discard it, stop the agent first.";
 }
 
 const count = ({ files, insertions, deletions }) =>

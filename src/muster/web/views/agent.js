@@ -1,5 +1,6 @@
 // The view of one agent: identity, run control, chat, output, records and explanations.
 
+import { showMove } from "../elements/node-line.js";
 import "../elements/agent-notes.js";
 import "../elements/agent-plan.js";
 import "../elements/agent-work.js";
@@ -27,6 +28,7 @@ import { conversations, soul, transcript, wakePayload, why } from "../elements/a
 import { copyLine } from "../elements/copy-line.js";
 import { Part } from "../part.js";
 import { go, link, renamed, seatHere } from "../router.js";
+import { movable } from "../run.js";
 import { store } from "../store.js";
 import { talks } from "../talks.js";
 import { visible } from "../visible.js";
@@ -49,6 +51,7 @@ class AgentView extends Part {
     this.wake = h("p", { class: "wake", hidden: true });
     this.places = h("p", { class: "places" });
     this.need = h("p", { class: "need", hidden: true });
+    this.move = pushButton("Move to …", () => showMove(this.agent), { class: "settings" });
     this.connect = h("section", { class: "panel connect", hidden: true, "aria-label": "How it connects" });
     this.replaceChildren(
       this.unsent ? unsentText(this.unsent, agent) : "",
@@ -66,6 +69,7 @@ class AgentView extends Part {
           this.wake,
           this.places,
         ),
+        this.move,
         pushButton("Settings", () => showAgentSettings(this.agent), {
           class: "settings",
           data: { acts: "operator" },
@@ -131,8 +135,8 @@ class AgentView extends Part {
     const tabs = document.createElement("tab-set");
     tabs.className = "panel";
     tabs.tabs = [
-      { name: "Output", make: () => part("live-output", agent) },
       { name: "Work", make: () => part("agent-work", agent) },
+      { name: "Output", make: () => part("live-output", agent) },
       { name: "Changes", make: () => changesOf(agent) },
       { name: "Soul", make: () => soul(agent) },
       { name: "Notes", make: () => part("agent-notes", agent) },
@@ -142,6 +146,7 @@ class AgentView extends Part {
       { name: "Why", make: () => why(agent) },
     ];
     tabs.wanted = this.params[1] ?? "";
+    tabs.first = OUTPUT;
     tabs.onchoose = (name) => {
       this.params = [this.agent.id, name];
       renamed(this.agent.seat, "agent", ...this.params);
@@ -184,6 +189,7 @@ class AgentView extends Part {
       this.connect,
       agent.authority !== "self" || Boolean(agent.byHand) || agent.badge.color === "green",
     );
+    setHidden(this.move, !movable(agent));
     this.#paintPlaces(agent);
     this.#preferWork();
     const [need] = needsOf(agent).filter(
@@ -261,7 +267,7 @@ function unsentText({ name, texts }, agent) {
   );
 }
 
-const WORK = 1; // the place of its tab
+const [WORK, OUTPUT] = [0, 1]; // the places of their tabs
 const LEAD = 4; // its seat
 const TASK_CHARS = 90;
 
@@ -286,6 +292,7 @@ function factsOf(agent, place) {
   const { evidence, budget, counted, used } = agent;
   const most = budget.costUsd && `${dollars(counted?.costUsd ?? 0)} of ${dollars(budget.costUsd)}`;
   return [
+    agent.node && `on ${agent.node}`,
     place && `in ${visible(place.folder, 120)}`,
     place?.branch && `branch ${visible(place.branch, 80)}`,
     agent.retryAt && `next try ${moment(agent.retryAt, true)}`,

@@ -1,6 +1,7 @@
 // The team: what needs a person first, then the agents, by what they do. The nine seats of a lead's team are a grid
 // with the lead in the middle.
 
+import "../elements/node-line.js";
 import "../elements/agent-card.js";
 import "../elements/first-steps.js";
 import "../elements/needs-list.js";
@@ -13,7 +14,7 @@ import { post } from "../api.js";
 import { costs, dollars, perMinute, spent, spentInFull } from "../costs.js";
 import { errorLine, h, keyed, pushButton, setAttribute, setHidden, setText, show } from "../dom.js";
 import { addButton } from "../elements/agent-dialog.js";
-import { openDialog } from "../elements/help.js";
+import { openDialog } from "../elements/dialog.js";
 import { lastHour } from "../last-hour.js";
 import { Part } from "../part.js";
 import { GROUPS, groupNow, matches, Places, SORTS } from "../roster.js";
@@ -66,6 +67,7 @@ class TeamView extends Part {
       ),
       h("since-panel", { class: "panel" }),
       h("needs-list", { class: "panel" }),
+      h("node-line", { class: "panel", hidden: true }),
       this.empty,
       h("div", { class: "tools-row" }, this.tools, this.shape),
       this.nobody,
@@ -106,20 +108,24 @@ class TeamView extends Part {
   #paint() {
     const all = store.shown;
     const agents = this.tools.shown;
-    const count = ({ name }) => agents.filter((each) => groupNow(each) === name).length;
-    keyed(
-      this.counts,
-      GROUPS.filter(count),
-      ({ name }) => name,
-      () => h("span"),
-      (element, group) => setText(element, `${count(group)} ${group.count}`),
-    );
     this.#paintRoster();
     this.#paintEmpty(all);
     setHidden(this.nobody, agents.length > 0 || all.length === 0);
     this.toggleAttribute("data-selecting", this.tools.selecting);
     for (const card of this.querySelectorAll("agent-card")) card.mark(this.tools.selected.has(card.seat));
     if (!this.querySelector("agent-card[tabindex='0']")) this.#rove(this.querySelector("agent-card"));
+  }
+
+  /** How many agents are in each group: where the roster shows them, with the same calm. */
+  #paintCounts(agents, groupOf) {
+    const groups = Map.groupBy(agents, groupOf);
+    keyed(
+      this.counts,
+      GROUPS.filter(({ name }) => groups.has(name)),
+      ({ name }) => name,
+      () => h("span"),
+      (element, { name, count }) => setText(element, `${groups.get(name).length} ${count}`),
+    );
   }
 
   /** The nine seats, if they are not filtered, and everybody else in groups. A list has the nine in its groups, too. */
@@ -136,8 +142,13 @@ class TeamView extends Part {
       (place) => this.#place(place),
     );
     this.roster.dataset.shape = shape;
-    const listed = agents.filter(({ place }) => !nine || !Number.isInteger(place));
-    const groups = Map.groupBy(listed, (agent) => this.places.group(agent));
+    const isSeated = ({ place }) => nine && Number.isInteger(place);
+    const groupOf = (agent) => (isSeated(agent) ? groupNow(agent) : this.places.group(agent));
+    this.#paintCounts(agents, groupOf);
+    const groups = Map.groupBy(
+      agents.filter((agent) => !isSeated(agent)),
+      groupOf,
+    );
     keyed(
       this.roster,
       GROUPS.filter(({ name }) => groups.has(name)),

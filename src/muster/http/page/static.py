@@ -5,8 +5,8 @@ caches a file for good, a page never loads modules of another build, and a new m
 Only the front page, which names the build, is revalidated each time.
 
 The style sheet is written in parts, one for each view, and sent as one: that is a third smaller,
-and no view waits for its style. Comments, indentation and spaces beside punctuation are not
-sent; line numbers stay.
+and no view waits for its style. So are the modules: `linking.py` joins them. Comments, indentation
+and spaces beside punctuation are not sent; the lines of a part stay.
 """
 
 import gzip
@@ -22,16 +22,20 @@ from starlette.responses import Response
 
 from muster.errors import NotFound
 from muster.http.compression import accepts_gzip
+from muster.http.page.linking import linked
 from muster.http.routing import ApiCall, route
 from muster.machines.events import FACTS
 
-FOLDER: Final = Path(__file__).parent.parent / "web"
+FOLDER: Final = Path(__file__).parents[2] / "web"
 FRONT: Final = "index.html"
 SIGN_IN: Final = "sign-in.html"
 STYLE: Final = "style.css"
 SERVICE_WORKER: Final = "service-worker.js"
 WORKERS: Final = (SERVICE_WORKER, "stream-worker.js")
 """Scripts that run beside a page, by the policy that they come with."""
+
+SCRIPTS: Final = ("app.js", "sign-in.js", *WORKERS)
+"""The scripts that a browser loads; every other module is a part of them."""
 
 STYLES: Final = FOLDER / "styles"
 PAGES: Final = (FRONT, SIGN_IN)
@@ -70,7 +74,7 @@ POLICY_HEADERS: Final = HEADERS | {
     "x-frame-options": "DENY",
 }
 """Headers of files that a browser opens by themselves. Modules and styles obey the policy of the
-page that loads them, and there are some seventy of them: a fifth of the first view.
+page that loads them.
 """
 
 WITHOUT_POLICY: Final = (".css", ".js", ".webmanifest")
@@ -98,15 +102,19 @@ class DashboardBuild(NamedTuple):
 @cache
 def dashboard() -> DashboardBuild:
     """The dashboard, read once."""
-    found = _sources() | {STYLE: b"".join(part.read_bytes() for part in style_parts())}
+    found = sources() | {STYLE: b"".join(part.read_bytes() for part in style_parts())}
     digest = sha256()
     for path, content in found.items():
         digest.update(b"%b\0%d\0%b" % (path.encode(), len(content), content))
     name = digest.hexdigest()[:16]
-    return DashboardBuild(name, {path: _file(path, found[path], name) for path in found})
+    clean = {path: _without_noise(path, content) for path, content in found.items()}
+    alone = {path: content for path, content in clean.items() if not path.endswith(".js")}
+    sent = alone | {script: linked(script, clean) for script in SCRIPTS}
+    return DashboardBuild(name, {path: _file(path, sent[path], name) for path in sent})
 
 
-def _sources() -> dict[str, bytes]:
+def sources() -> dict[str, bytes]:
+    """All files but the parts of the style sheet, as they are written, by path."""
     paths = sorted(path for path in FOLDER.rglob("*") if path.suffix in KINDS)
     alone = (path for path in paths if path.parent != STYLES)
     return {path.relative_to(FOLDER).as_posix(): path.read_bytes() for path in alone}
@@ -122,11 +130,15 @@ def _file(path: str, content: bytes, name: str) -> StaticFile:
         types = sorted(str(fact.__struct_config__.tag) for fact in FACTS)
         content = content.replace(BUILD, name.encode()).replace(EVENTS, " ".join(types).encode())
     suffix = Path(path).suffix
-    if noise := _NOISE.get(suffix):
-        content = noise.sub(_only_lines, content)
-        content = _SPACES[suffix].sub(_tight, content)
+    if spaces := _SPACES.get(suffix):
+        content = spaces.sub(_tight, content)
     headers = POLICY_HEADERS if path in WORKERS or suffix not in WITHOUT_POLICY else HEADERS
     return StaticFile(KINDS[suffix], headers, content, gzip.compress(content, mtime=0))
+
+
+def _without_noise(path: str, content: bytes) -> bytes:
+    noise = _NOISE.get(Path(path).suffix)
+    return noise.sub(_only_lines, content) if noise else content
 
 
 _NOISE: Final = {
@@ -138,16 +150,20 @@ _NOISE: Final = {
 """Comments and indentation, by the kind of a file. No string of a module looks like one: a test."""
 
 
+_TEXT: Final = rb"""(?:"[^"\\\n]*"|`(?:[^`$\\\n]|\$(?!\{)|\$\{[^`}\n]*\})*`)"""
+"""A string, or a template without another one in it."""
+
 _SPACES: Final = {
     ".js": re.compile(
-        rb"""(?P<kept>^(?:[^"`'/\\\n]|"[^"\\\n]*")*+["`'/\\].*$|"[^"\n]*")"""
-        rb"""|[ ]?(?P<tight>[][{}()<>=,:;?&|!]+)[ ]?""",
+        rb"""(?P<kept>^(?:[^"`'/\\\n]|%b)*+["`'/\\].*$|%b)"""
+        rb"""|[ ]?(?P<tight>[][{}()<>=,:;?&|!]+)[ ]?""" % (_TEXT, _TEXT),
         re.MULTILINE,
     ),
     ".css": re.compile(rb"""(?P<kept>^.*".*$)|(?P<tight>^[\w-]+:|,|(?= \{$))[ ]""", re.MULTILINE),
 }
-"""Spaces beside punctuation. Strings are kept, and so is a line of a script with a template, a
-regular expression or a division; a space beside a sign stays, since two signs are an operator."""
+"""Spaces beside punctuation. Strings are kept, and so is a line of a script with nested templates,
+a regular expression or a division; a space beside a sign stays, since two signs are an operator.
+"""
 
 
 def _tight(found: re.Match[bytes]) -> bytes:
@@ -180,20 +196,10 @@ def sign_in_page(request: Request) -> Response:
 @route("GET", "/web/{build}/{file}", public=True)
 async def show_file(call: ApiCall, build: str, file: str) -> Response:
     """A file of the dashboard."""
-    return _show(call.request, build, file)
-
-
-@route("GET", "/web/{build}/{folder}/{file}", public=True)
-async def show_nested_file(call: ApiCall, build: str, folder: str, file: str) -> Response:
-    """A file in a folder of the dashboard."""
-    return _show(call.request, build, f"{folder}/{file}")
-
-
-def _show(request: Request, build: str, path: str) -> Response:
-    found = dashboard().files.get(path)
-    if found is None or build != dashboard().name or path in PAGES:
-        raise NotFound(kind="file", name=path)
-    return _answer(request, found, FOREVER)
+    found = dashboard().files.get(file)
+    if found is None or build != dashboard().name or file in PAGES:
+        raise NotFound(kind="file", name=file)
+    return _answer(call.request, found, FOREVER)
 
 
 def _answer(request: Request, file: StaticFile, caching: str, variant: str = "") -> Response:
