@@ -104,6 +104,22 @@ def test_a_refused_command_is_freed_at_once_without_the_garbage_collector() -> N
     run(scene())
 
 
+def test_half_of_a_character_in_a_command_becomes_one_that_the_log_can_hold() -> None:
+    async def scene() -> None:
+        store = MemoryStore()
+        dispatcher = await a_dispatcher(store, ManualClock())
+        await with_channel(dispatcher, [])
+        receipt = await dispatcher.send(say("so \ud800 far"), actor="person:\udfff", key="\ud801")
+        posted = receipt.events[0]
+        assert isinstance(posted.fact, UserMessage)
+        assert posted.actor == "person:?"
+        assert posted.fact.text == "so ? far"
+        assert dispatcher.head is dispatcher.team
+        assert (await load_from(store.reopened())).team == dispatcher.team
+
+    run(scene())
+
+
 def test_commands_that_arrive_together_are_committed_together_and_in_order() -> None:
     async def scene() -> None:
         store = MemoryStore()

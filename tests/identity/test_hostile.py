@@ -273,7 +273,7 @@ async def imports_its_own_export(stage: Stage) -> None:
     """What a team exports, it takes in again: nothing was stored that a document cannot hold."""
     team = stage.muster.team
     documents = [document_of(agent) for agent in team.agents.values()]
-    copies = filter(None, (message_copy(event) for event in await events(stage, 0)))
+    copies = filter(None, (message_copy(event, team) for event in await events(stage, 0)))
     content = write_paper(team.human, documents, copies)
     assert msgspec.json.decode(content)
     assert not await imported(stage, content)

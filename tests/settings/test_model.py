@@ -168,6 +168,21 @@ def test_a_table_that_is_written_twice_is_named_with_both_lines(tmp_path: Path) 
     assert str(refused.value).startswith(told)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"x = {'[' * 600}{']' * 600}",
+        f"x = {'{a=' * 600}1{'}' * 600}",
+        f"{'.'.join('a' * 20_000)} = 1",
+        f"[{'.'.join('a' * 3_000)}]",
+    ],
+    ids=["lists", "inline tables", "dotted keys", "headings"],
+)
+def test_values_that_lie_too_deep_in_one_another_are_refused(tmp_path: Path, text: str) -> None:
+    path = write(tmp_path, text)
+    assert str(refusal(tmp_path)).startswith(f"{path}: has tables or lists in one another")
+
+
 def test_a_file_that_is_not_utf_8_is_refused_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "muster.toml").write_bytes(b"# fine\n[team]\nhuman = 'Andr\xe9'\n")
     refused = refusal(tmp_path)

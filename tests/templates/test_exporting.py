@@ -1,8 +1,10 @@
 """A team as a template: what is in it, and what must never be."""
 
+import time
 import tomllib
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
 from muster.machines.ids import ChannelId, SeatId
@@ -73,10 +75,10 @@ def team() -> Team:
     )
 
 
-def exported() -> tuple[str, tuple[str, ...]]:
+def exported(of: Team | None = None) -> tuple[str, tuple[str, ...]]:
     document = tomllib.loads(SETTINGS)
     settings = read_settings(Path("muster.toml"), SETTINGS, document, {})
-    return write_template(document, settings, team(), PROJECT, "builds a site")
+    return write_template(document, settings, of or team(), PROJECT, "builds a site")
 
 
 def test_nothing_private_and_no_path_of_this_machine_is_in_a_template() -> None:
@@ -138,3 +140,12 @@ def test_agents_of_a_claude_code_lead_are_run_as_it_is() -> None:
     )
     nova = template.settings.agents["Nova"]
     assert (nova.runtime, nova.seat, nova.soul) == ("claude", 2, "I am Nova.")
+
+
+@pytest.mark.parametrize("word", ["s", "token", "sk-", "/", "a="])
+def test_one_long_word_in_a_soul_costs_no_more_than_many(word: str) -> None:
+    whole = team()
+    builder = replace(whole.agents[SeatId(9)], soul=word * (60_000 // len(word)))
+    begun = time.process_time()
+    exported(replace(whole, agents={**whole.agents, builder.seat: builder}))
+    assert time.process_time() - begun < 10  # from each of its letters on: minutes

@@ -7,7 +7,7 @@ import pytest
 from muster import limits
 from muster.errors import BadSettings, MusterError, NotFound
 from muster.settings.model import parse_settings
-from muster.templates.reading import packaged, program_text, read_template
+from muster.templates.reading import check_template, packaged, program_text, read_template
 
 HEAD = "[template]\nformat = 1\n"
 
@@ -110,6 +110,15 @@ def test_an_agent_with_claude_code_alone_keeps_it(tmp_path: Path) -> None:
         ('command = ["sh", "-c", "make all"]', "runs sh -c 'make all'"),
         ('runtime = "claude"', "Claude Code"),
         ('runtime = "file"', "follows its state file"),
+        (
+            'runtime = "claude"\nclaude = {program = "bin/evil", permission_mode = "dontAsk"}',
+            "Claude Code, by the program bin/evil, permission mode dontAsk",
+        ),
+        (
+            'command = ["sh"]\nisolate = "none"\npass_env = ["*"]\nenv = {LD_PRELOAD = "a.so"}',
+            "runs sh, not isolated from the team's home, gets the secrets *, "
+            "with the variables LD_PRELOAD",
+        ),
     ],
 )
 def test_a_review_names_the_program_of_an_agent(tmp_path: Path, table: str, told: str) -> None:
@@ -117,3 +126,9 @@ def test_a_review_names_the_program_of_an_agent(tmp_path: Path, table: str, told
     path.write_text(f"[template]\nformat = 1\n[agents.a]\n{table}\n")
     template = read_template(str(path), has_claude=True)
     assert program_text(template.settings.agents["a"]) == told
+
+
+def test_a_template_that_nobody_could_read_again_is_not_written(tmp_path: Path) -> None:
+    text = f'{HEAD}\n[agents.a]\ncommand = ["cat"]\nsoul = "{"a" * limits.TEMPLATE_BYTES_MAX}"\n'
+    with pytest.raises(BadSettings, match=r"a template has at most 262144\. Shorten the longest"):
+        check_template(tmp_path / "t.toml", text)

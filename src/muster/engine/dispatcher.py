@@ -27,8 +27,9 @@ from muster.machines.kernel.fold import fold
 from muster.machines.kernel.team import CommandDecision, decide, refusal
 from muster.machines.keys import seq_of_key
 from muster.machines.state import Team
-from muster.store.base import EventStore, Stored
+from muster.store.base import EventStore, HalfCharacter, Stored
 from muster.store.codec import decode
+from muster.whole_text import whole, with_whole_texts
 
 log = logging.getLogger(__name__)
 
@@ -184,8 +185,12 @@ class Dispatcher:
         begun, is_shared = Begun(command, actor, cause, key), self._store.is_shared
         self._decide(begun, is_final=not is_shared)
         # No `await` between decision and append: events must be written in the order of decisions.
+        try:
+            begun.written = self._append(begun)
+        except HalfCharacter:
+            self._decide_whole(begun, is_final=not is_shared)
+            begun.written = self._append(begun)
         events = begun.decision.events
-        begun.written = self._store.append(events, partial(self._decide_again, begun))
         if events:
             self._advance(begun.decision)
             for follower in () if is_shared else self._followers:
@@ -210,6 +215,16 @@ class Dispatcher:
             else:
                 begun.decision = CommandDecision(self._head, ())
             begun.refused = error.with_traceback(None)  # its frames would refer back to it
+
+    def _append(self, begun: Begun) -> asyncio.Future[None]:
+        return self._store.append(begun.decision.events, partial(self._decide_again, begun))
+
+    def _decide_whole(self, begun: Begun, *, is_final: bool) -> None:
+        """Decide a command once more, with texts that the log can hold."""
+        begun.command = with_whole_texts(begun.command)
+        begun.actor = whole(begun.actor)
+        begun.key = None if begun.key is None else whole(begun.key)
+        self._decide(begun, is_final=is_final)
 
     def _decide_again(self, begun: Begun) -> Sequence[Event]:
         """Decide a command on the head with the events of other writers."""

@@ -13,7 +13,7 @@ import msgspec
 
 from muster.engine.fencing import always
 from muster.engine.programs import ProgramControl
-from muster.machines.ids import SessionId
+from muster.machines.ids import NO_TURNS, AnnouncedTurns, Epoch, SessionId
 from muster.machines.kernel.clock import ClockJump
 from muster.machines.state import Agent
 from muster.machines.vocabulary import (
@@ -96,6 +96,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     mode: RunMode
     prompt: str = ""
     images: tuple[PromptImage, ...] = ()
+    turns: AnnouncedTurns = NO_TURNS
     idle: bool = False
     """Whether there is nothing to do yet: a prompt that costs may wait until there is."""
 
@@ -143,25 +144,30 @@ class Output(SessionReport, frozen=True, kw_only=True):
     """Bytes that were left out before this text; a file has them."""
 
 
-class AgentText(SessionReport, frozen=True, kw_only=True):
+class TurnReport(SessionReport, frozen=True, kw_only=True):
+    """Something that an agent says about a turn, or does with it."""
+
+    channel: str | None = None
+    epoch: Epoch | None = None
+    """The number of the turn that it is about: refused if that turn is over."""
+
+
+class AgentText(TurnReport, frozen=True, kw_only=True):
     """Text to post, in the named channel or where the agent has the turn."""
 
     text: str
-    channel: str | None = None
     cut: bool = False  # whether the text is the beginning of one that was too long
 
 
-class PartialText(SessionReport, frozen=True, kw_only=True):
+class PartialText(TurnReport, frozen=True, kw_only=True):
     """The text that the agent has written so far; it is shown, and never recorded."""
 
     text: str
-    channel: str | None = None
 
 
-class TurnDone(SessionReport, frozen=True, kw_only=True):
+class TurnDone(TurnReport, frozen=True, kw_only=True):
     """The agent completes its turn."""
 
-    channel: str | None = None
     text: str | None = None
     to: str | None = None  # the member that is handed the turn
     cut: bool = False  # whether the text is the beginning of one that was too long
@@ -174,19 +180,16 @@ class HandRaised(SessionReport, frozen=True, kw_only=True):
     raised: bool = True
 
 
-class TurnWaits(SessionReport, frozen=True, kw_only=True):
+class TurnWaits(TurnReport, frozen=True, kw_only=True):
     """The agent waits for something, and keeps its turn."""
 
     reason: str
-    channel: str | None = None
     seconds: float | None = None
     awaits: Awaits = Awaits.PERSON
 
 
-class TurnResumes(SessionReport, frozen=True, kw_only=True):
+class TurnResumes(TurnReport, frozen=True, kw_only=True):
     """The agent goes on with its turn."""
-
-    channel: str | None = None
 
 
 class Working(SessionReport, frozen=True, kw_only=True):
@@ -215,6 +218,9 @@ class Result(SessionReport, frozen=True, kw_only=True):
     """Whether the work was interrupted: the text is what was said until then."""
 
     model: str = ""  # that spoke last, where the program tells
+    epoch: Epoch | None = None
+    """The number of the turn that the work was for: no other one ends with it."""
+
     unasked: bool = False
     """Whether the program began this work itself: a helper that it had left to work has ended."""
 
@@ -281,23 +287,14 @@ class Permission(msgspec.Struct, frozen=True, kw_only=True):
 
     tool: str
     detail: str
-    by: str = ""
-    """The helper inside its session that wants to do it."""
-
-    seconds: float = 600.0
-    """How long a person has to answer."""
-
-    default: bool = False
-    """The answer after the timeout."""
-
+    by: str = ""  # the helper inside its session that wants to do it
+    seconds: float = 600.0  # how long a person has to answer
+    default: bool = False  # the answer after the timeout
     arguments: Mapping[str, object] = {}
     """The arguments of the tool."""
 
-    cwd: Path = Path()
-    """The folder that relative paths in the arguments are relative to."""
-
-    confined: bool = False
-    """Whether the kernel confines what the session writes."""
+    cwd: Path = Path()  # that relative paths in the arguments are relative to
+    confined: bool = False  # whether the kernel confines what the session writes
 
     rules: tuple[str, ...] = ()
     """The rules that a permission for longer than once would set."""
@@ -400,7 +397,9 @@ class SessionHandle(ProgramControl, Protocol):
         """End it without asking."""
         ...
 
-    async def send_prompt(self, text: str, images: Sequence[PromptImage] = ()) -> bool:
+    async def send_prompt(
+        self, text: str, images: Sequence[PromptImage] = (), turns: AnnouncedTurns = NO_TURNS
+    ) -> bool:
         """Send a long-lived program one more prompt; false if it takes no more."""
         ...
 

@@ -151,6 +151,14 @@ class MoveAgent(Command, frozen=True, kw_only=True):
     """Whether its session on a node that is away counts as ended: its process must be dead."""
 
 
+class ReportDisk(Command, frozen=True, kw_only=True):
+    """The disk of a node's home is nearly full, or is not any more."""
+
+    node: NodeId
+    is_low: bool
+    free_bytes: int
+
+
 class ReportClockJump(Command, frozen=True, kw_only=True):
     """The wall clock jumped. The team's clock moved with it by `shift_seconds`."""
 

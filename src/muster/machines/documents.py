@@ -70,6 +70,15 @@ class MessageCopy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     grid_position: SeatId | None = None
     """The seat whose thread it belongs to: its speaker, or its only recipient."""
 
+    agent_created_at: Instant | None = None
+    """The `createdAt` of the agent that had this seat then."""
+
+    sender_position: SeatId | None = None
+    """The seat of the agent that said it to another one."""
+
+    sender_created_at: Instant | None = None
+    """The `createdAt` of the agent that had that seat then."""
+
     channel: ChannelId | None = None
 
 

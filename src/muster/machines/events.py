@@ -180,6 +180,16 @@ class AgentMoved(Fact, frozen=True, kw_only=True):
     anyway: bool = False
 
 
+class DiskReported(Fact, frozen=True, kw_only=True):
+    """The disk of a node's home is nearly full (`isLow`), so that uploads and large messages are
+    refused there; or it has room again.
+    """
+
+    node: NodeId
+    is_low: bool
+    free_bytes: int = 0
+
+
 class ClockJumped(Fact, frozen=True, kw_only=True):
     """The wall clock jumped: it was set, or the machine was suspended. Durations do not notice:
     every deadline moves by `shiftSeconds` with the clock that dates events. Only for what people
@@ -499,6 +509,9 @@ class DocumentsImported(Fact, frozen=True, kw_only=True):
 
     lost: tuple[AgentDocument, ...] = ()
     """The imported documents that were discarded, in whole or in part."""
+
+    left: tuple[AgentDocument, ...] = ()
+    """The imported documents of held seats, left for an import while the agents sleep."""
 
     held: tuple[SeatId, ...] = ()
     """Seats that the import did not change, because their local authority speaks for them."""

@@ -1,13 +1,24 @@
 """Ids of seats, channels, conversations and sessions, and the names of actors."""
 
 import unicodedata
-from typing import Final, NewType
+from collections.abc import Mapping
+from typing import Annotated, Final, NewType
+
+from msgspec import Meta
 
 SeatId = NewType("SeatId", int)
 """A permanent place in a team: 0-8 is the grid, from 9 on the seats of agents that enrol. The
 successor of a retired agent in the grid has a seat beyond it: see `identity/places.py`."""
 
 ChannelId = NewType("ChannelId", str)
+Epoch = Annotated[int, Meta(ge=0, le=2**53)]
+"""The number of a turn in its channel, as a program or a client repeats it."""
+
+AnnouncedTurns = Mapping[ChannelId, int]
+"""The numbers of the turns that a prompt announces, by channel."""
+
+NO_TURNS: Final[AnnouncedTurns] = {}
+
 ConversationId = NewType("ConversationId", str)
 SessionId = NewType("SessionId", str)
 """One process from start to exit; for muster itself the `serverSessionId`, from boot to stop."""

@@ -61,6 +61,9 @@ def check_agent_name(team: Team, name: str, seat: SeatId | None = None) -> None:
     A name that looks like another one counts as that one: people could not tell them apart.
     """
     check_plain("the name", name)
+    if name.startswith("-"):
+        why = "must not begin with '-': the command line would take it for an option"
+        raise Invalid(what=f"the name {name!r}", why=why)
     check_scripts(name)
     if is_reserved(team, name):
         raise NameReserved(name=name)

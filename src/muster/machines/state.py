@@ -253,6 +253,15 @@ class MemoryNote(Record, frozen=True, kw_only=True):
     """The actor that wrote it, or edited it last."""
 
 
+class FormerBirth(Record, frozen=True, kw_only=True):
+    """An agent that had a seat until a merge gave it to another one."""
+
+    until: int
+    """The seq of that merge."""
+
+    created_at: datetime | None
+
+
 class Wake(Record, frozen=True, kw_only=True):
     """The last wake of an agent: what it was given, and whether it knew who it is."""
 
@@ -426,7 +435,13 @@ class Agent(Record, frozen=True, kw_only=True):
     """The seq at which it last became alive."""
 
     transcript_from: int = 0
-    """The `alive_from` of the last period with a direct message from or to it."""
+    """The `alive_from` of the last period in which it spoke, or was handed a direct message."""
+
+    answered_from: int = 0
+    """The `alive_from` of the last period in which it spoke, or read a direct message."""
+
+    sent: int = 0
+    """The seq of its newest message to another agent alone."""
 
     pending_from: int = 0
     """The seq before the oldest direct message to it that may be undelivered."""
@@ -439,6 +454,10 @@ class Agent(Record, frozen=True, kw_only=True):
 
     read: int = 0
     """The seq up to which it has acted on direct messages."""
+
+    births_before: tuple[FormerBirth, ...] = ()
+    """The agents that lost the seat in merges, the first one first. What was said in it until then
+    is not this agent's memory."""
 
     before: tuple[int, int, int] = (0, 0, 0)
     """How far the agent that lost the seat to it had read, got and been sent direct messages."""
@@ -495,6 +514,11 @@ class Agent(Record, frozen=True, kw_only=True):
         reports_itself = self.authority in (Authority.LEAD, Authority.SELF)
         answered = run.set_at is None or (run.current_at or run.set_at) > run.set_at
         return None if reports_itself and answered else run.differs_since
+
+    @property
+    def seated_from(self) -> int:
+        """The seq at which it got the seat of another agent; 0 if nobody had it before."""
+        return self.births_before[-1].until if self.births_before else 0
 
     @property
     def id(self) -> str:
@@ -997,6 +1021,14 @@ class Shutdown(Record, frozen=True, kw_only=True):
     """The end of the drain; sessions that still run are stopped then."""
 
 
+class LowDisk(Record, frozen=True, kw_only=True):
+    """A disk that is nearly full."""
+
+    seq: int
+    since: datetime
+    free_bytes: int
+
+
 class Node(Record, frozen=True, kw_only=True):
     """A machine that runs sessions of the team, from its start until it stops in order."""
 
@@ -1018,6 +1050,7 @@ class Node(Record, frozen=True, kw_only=True):
 
     term: int = 0  # of its lease: the number of times that it has returned in this life
     shutdown: Shutdown | None = None  # set while it is shutting down
+    disk_low: LowDisk | None = None  # set while the disk of its home is nearly full
 
     @property
     def is_open(self) -> bool:

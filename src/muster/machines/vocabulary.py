@@ -376,6 +376,7 @@ class Awaits(StrEnum):
 class NeedKind(StrEnum):
     """A reason why a person is needed, the most urgent first."""
 
+    DISK = "disk"
     APPROVAL = "approval"
     QUESTION = "question"
     HELD = "held"

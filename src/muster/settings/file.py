@@ -4,10 +4,13 @@
 """
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from stat import S_ISREG
+from typing import cast
 
 from muster.errors import BadSettings, BadSource
+from muster.limits import SETTINGS_DEPTH_MAX
 from muster.regular_files import SMALL_BYTES_MAX, TooLong, read_regular
 
 
@@ -51,7 +54,9 @@ def parsed(path: Path, text: str) -> dict[str, object]:
     import tomllib  # a slow import, and most homes have no file
 
     try:
-        return tomllib.loads(text)
+        found = tomllib.loads(text)
+    except RecursionError as failed:
+        raise _too_deep(path) from failed
     except tomllib.TOMLDecodeError as failed:
         what, line = _syntax_error(str(failed), text)
         remedy = "Correct the line; a setting is written as name = value."
@@ -61,6 +66,28 @@ def parsed(path: Path, text: str) -> dict[str, object]:
             what = f"the table [{table}] is written twice, first on line {first}"
             remedy = "Write all of its settings below the first, and remove the second heading."
         raise BadSettings(path=path, line=line, what=what, remedy=remedy) from failed
+    if _is_too_deep(found):
+        raise _too_deep(path)
+    return found
+
+
+def _is_too_deep(document: object) -> bool:
+    """Whether values lie too deep in others. Level by level: recursion is what must not happen."""
+    level = [document]
+    for _ in range(SETTINGS_DEPTH_MAX):
+        level = [inner for each in level for inner in _values_in(each)]
+    return bool(level)
+
+
+def _values_in(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return cast("dict[str, object]", value).values()
+    return cast("list[object]", value) if isinstance(value, list) else ()
+
+
+def _too_deep(path: Path) -> BadSource:
+    what = f"has tables or lists in one another, more than {SETTINGS_DEPTH_MAX} deep"
+    return BadSource(path=path, line=0, what=what, remedy="No setting needs that: remove them.")
 
 
 _TWICE = re.compile(r"Cannot declare (\(.*\)) twice")

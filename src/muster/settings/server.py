@@ -127,3 +127,10 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
             3600,
         ),
     ] = 60.0
+    replaces_lost_home: Annotated[
+        bool,
+        Rule(
+            "Whether this machine takes its name from another home that is silent. Only if that"
+            " home is gone for good: agents that stay may still run there."
+        ),
+    ] = False

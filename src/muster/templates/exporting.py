@@ -27,9 +27,10 @@ PRIVATE: Final = ("env", "env_file", "formerly", "state_file")
 _PATH: Final = re.compile(r"""(?<![^\s'"=:,;()\[\]{}<>|&`])(/(?!/)[^\s'"=:,;()\[\]{}<>|&`]*)""")
 """A path from the root, where a word begins."""
 
-_SECRET_NAME: Final = r"[\w-]*(?:token|secret|passw(?:or)?d|api[_-]?key|credential)[\w-]*"
+# The rest of a name is bounded: a long word must not be searched again from each of its letters.
+_SECRET_NAME: Final = r"(?:token|secret|passw(?:or)?d|api[_-]?key|credential)[\w-]{0,64}"
 _SECRET: Final = re.compile(rf"({_SECRET_NAME}\s*[=:]\s*)(\S+)", re.IGNORECASE)
-_SECRET_FLAG: Final = re.compile(rf"--?{_SECRET_NAME}", re.IGNORECASE)
+_SECRET_FLAG: Final = re.compile(rf"--?[\w-]*{_SECRET_NAME}", re.IGNORECASE)
 _BEARER: Final = re.compile(r"\b(?:sk|ghp|gho|xox[abp]|glpat)[-_][\w-]{12,}")
 
 REMOVED: Final = "REMOVED"

@@ -72,6 +72,9 @@ def read_template(source: str, *, has_claude: bool) -> TeamTemplate:
 
 def check_template(path: Path, text: str) -> TeamTemplate:
     """Read the text of a template that is about to be written to a file."""
+    if (size := len(text.encode())) > limits.TEMPLATE_BYTES_MAX:
+        what = f"would have {size} bytes, and a template has at most {limits.TEMPLATE_BYTES_MAX}"
+        raise BadSource(path=path, line=0, what=what, remedy="Shorten the longest souls.")
     return _read(path, text, has_claude=True, is_packaged=False)
 
 
@@ -93,6 +96,10 @@ def _read(path: Path, text: str, *, has_claude: bool, is_packaged: bool) -> Team
 
 def program_text(agent: AgentSettings) -> str:
     """The program of an agent of a template, in words: a person reads it before it runs."""
+    return ", ".join((_program(agent), *_notable(agent)))
+
+
+def _program(agent: AgentSettings) -> str:
     if agent.script:
         return "says the lines of its script, without a model"
     match agent.runtime:
@@ -103,7 +110,22 @@ def program_text(agent: AgentSettings) -> str:
         case "file":
             return "follows its state file"
         case "claude" | "codex" | "acp":
-            return RUNTIME_NAMES[agent.runtime]
+            own = {"claude": agent.claude.program, "codex": agent.codex.program}
+            program = own.get(agent.runtime) or shlex.join(agent.command)
+            name = RUNTIME_NAMES[agent.runtime]
+            return f"{name}, by the program {program}" if program else name
+
+
+def _notable(agent: AgentSettings) -> Iterator[str]:
+    """Settings by which a program may do or know more than usual."""
+    if agent.isolate == "none":
+        yield "not isolated from the team's home"
+    if agent.pass_env:
+        yield f"gets the secrets {', '.join(agent.pass_env)}"
+    if agent.env:
+        yield f"with the variables {', '.join(sorted(agent.env))}"
+    if agent.runtime == "claude" and agent.claude.permission_mode != "default":
+        yield f"permission mode {agent.claude.permission_mode}"
 
 
 # ── checking ──────────────────────────────────────────────────────────────────────────────────────

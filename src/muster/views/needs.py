@@ -12,6 +12,7 @@ from muster.views.answers.needs import NeedList, NeedView
 from muster.views.run.badges import badge_of
 
 _WHAT: Final[Mapping[NeedKind, str]] = {
+    NeedKind.DISK: "is nearly full",
     NeedKind.APPROVAL: "is waiting for your approval",
     NeedKind.QUESTION: "is waiting for you",
     NeedKind.HELD: "was interrupted by you",
@@ -75,4 +76,15 @@ def _why(team: Team, need: Need, agent: Agent | None) -> str:
     """The reason. Its badge says best what an agent does that is stuck."""
     if need.kind is NeedKind.STUCK and agent is not None:
         return badge_of(team, agent).line
+    if need.kind is NeedKind.REQUEST:
+        return _whole_sentences(need.why)
     return need.why
+
+
+def _whole_sentences(text: str) -> str:
+    """A reason that was cut to be kept, without the sentence that was cut: half a remedy is none.
+    The page of the request has all of it."""
+    if len(text) < NEED_CHARS_MAX:
+        return text
+    sentences, end, _ = text.rpartition(". ")
+    return f"{sentences}." if end else f"{text}…"

@@ -165,6 +165,20 @@ def test_a_transcript_is_what_was_said_in_the_last_life(home: Path) -> None:
     assert does(home, "transcript", "Kael") == ""
 
 
+def test_a_transcript_has_what_it_said_to_another_agent(home: Path) -> None:
+    said = e.UserMessage(
+        text="the mat is red",
+        speaker_name="Lyra",
+        target_agent="Kael",
+        sender=LYRA,
+        seat=KAEL,
+    )
+    append(home, said)
+    told = without_times(does(home, "transcript", "Lyra"))
+    assert told[-1] == "Lyra → Kael: the mat is red (accepted)"
+    assert without_times(does(home, "transcript", "Kael")) == ["Lyra: the mat is red (accepted)"]
+
+
 def without_times(told: str) -> list[str]:
     """The lines of a transcript, without the time that stands before each message."""
     return [re.sub(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d  ", "", line) for line in told.splitlines()]

@@ -24,7 +24,7 @@ from muster.client.sync import Client
 from muster.home.lock import LOG_FILE
 from muster.machines import commands as c
 from muster.machines import events as e
-from muster.machines.ids import SeatId, SessionId
+from muster.machines.ids import NodeId, SeatId, SessionId
 from muster.machines.state import Phase
 from muster.machines.vocabulary import Authority, Budget, RunMode
 from muster.store.reading import LogReader
@@ -617,6 +617,8 @@ def test_what_was_left_out_is_said_with_where_it_is(quiet: Path) -> None:
     file = quiet / "agents" / "Lyra" / "output.log"
     assert told[2] == f"… 1.2 GB left out, see {file}"
     assert told[3].endswith("  after")
+    append(quiet, e.AgentMoved(seat=LYRA, node=NodeId("gpu-box"), anyway=False))
+    assert "see gpu-box:agents/Lyra/output.log" in does(quiet, "logs", "Lyra")
 
 
 def test_hostile_output_is_shown_harmless(quiet: Path) -> None:

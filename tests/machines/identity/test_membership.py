@@ -90,6 +90,8 @@ def test_a_channel_s_selector_is_followed_by_its_new_name() -> None:
     [
         ("dev", "name_taken"),
         ("DEV", "name_taken"),
+        ("-", "invalid"),
+        ("--help", "invalid"),
         ("Marcus", "name_reserved"),
         ("MAIN", "name_reserved"),
         ("../up", "invalid"),

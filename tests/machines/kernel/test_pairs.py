@@ -397,6 +397,8 @@ def _node_tries(team: Team) -> Iterator[Command]:
     for node in (*team.nodes.values(), Node(name=NodeId("box"), life=SessionId("b"), since=1)):
         yield c.LoseNode(node=node.name, life=node.life, term=node.term)
         yield c.ReturnNode(node=node.name, life=node.life)
+        yield c.ReportDisk(node=node.name, is_low=True, free_bytes=4096)
+        yield c.ReportDisk(node=node.name, is_low=False, free_bytes=2**30)
         for seat in (*team.agents, SeatId(77)):
             yield c.MoveAgent(seat=seat, node=node.name)
             yield c.MoveAgent(seat=seat, node=node.name, anyway=True)

@@ -10,11 +10,11 @@ from muster.limits import LOOKERS_MAX
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.events import Event
-from muster.machines.ids import ConversationId, SessionId
+from muster.machines.ids import HERE, ConversationId, NodeId, SessionId
 from muster.machines.kernel.fold import evolve
 from muster.machines.needs.fold import messages_seen
-from muster.machines.needs.needs import Need, changes_at, open_needs
-from muster.machines.state import Team
+from muster.machines.needs.needs import Need, all_needs, changes_at, open_needs
+from muster.machines.state import LowDisk, Node, Team
 from muster.machines.vocabulary import (
     Authority,
     Budget,
@@ -25,6 +25,7 @@ from muster.machines.vocabulary import (
     RunMode,
     TurnConfig,
 )
+from muster.views.needs import view_needs
 from tests.machines.scene import REVIEWS, Scene, facts
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -248,6 +249,19 @@ def test_a_request_that_failed_is_listed_until_it_is_done() -> None:
     assert needs(scene) == []
 
 
+def test_the_reason_of_a_failed_request_is_not_cut_within_a_sentence() -> None:
+    scene = Scene()
+    scene.do(c.StartDelegation(mode=DelegationMode.ORCHESTRATOR, path="here", agents=("ada",)))
+    scene.do(c.OpenConversation(text="write a script", speaker_name="Marcus"))
+    closest = f"No agent matched. The closest: {'ada (it writes), ' * 11}bo."
+    told = f"{closest} `--to AGENT` gives it to an agent all the same, or so."
+    name = ConversationId("conv_001")
+    scene.do(c.CloseConversation(conversation=name, summary=told, failed=True))
+    assert only(scene).why == told[: limits.NEED_CHARS_MAX] != told
+    (need,) = view_needs(scene.team, scene.now).needs
+    assert need.why == closest
+
+
 def test_only_the_newest_failed_requests_are_kept() -> None:
     scene = Scene()
     scene.do(c.StartDelegation(mode=DelegationMode.ORCHESTRATOR, path="here", agents=("ada",)))
@@ -418,4 +432,17 @@ def test_the_most_urgent_comes_first_and_of_a_kind_the_oldest() -> None:
         "Cy",
         "Ada",
         "Bo",
+    ]
+
+
+def test_a_disk_that_is_nearly_full_needs_a_person_until_its_machine_is_away() -> None:
+    low = LowDisk(seq=7, since=NOW, free_bytes=20 * 2**20)
+    here = Node(name=HERE, life=SessionId("a"), since=1, disk_low=low)
+    box = Node(name=NodeId("box"), life=SessionId("b"), since=2, disk_low=low)
+    lost = replace(box, name=NodeId("lost"), away=NOW)
+    team = Team(nodes={each.name: each for each in (here, box, lost)})
+    told = [(need.key, need.why) for need in all_needs(team, NOW) if need.kind is NeedKind.DISK]
+    assert sorted(told) == [
+        ("disk:box:7", "20 MiB are left on box; large messages are refused"),
+        (f"disk:{HERE}:7", "20 MiB are left; large messages are refused"),
     ]

@@ -351,7 +351,7 @@ def test_an_expired_seat_is_not_started_again_when_its_process_ends() -> None:
     agent = scene.team.agents[place.grid_position]
     assert (agent.status, agent.run.current) == (Status.EXPIRED, PAUSE)
     start = c.StartSession(seat=agent.seat, trigger="test")
-    scene.refuse(start, "wrong_state")
+    scene.refuse(start, "paused")
 
 
 def test_people_may_set_any_mode_and_only_one_shots_pause_automatically() -> None:

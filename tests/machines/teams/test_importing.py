@@ -156,7 +156,7 @@ def test_an_import_does_not_change_a_live_agent_until_it_sleeps() -> None:
     before = test_identity.at(scene)
     older = paper(0, "Nova", "an older soul", born=-(10**6), alive=LATER)
     fact = imported(scene.do(take_in(older)))
-    assert (fact.documents, fact.lost, fact.held) == ((), (older,), (LYRA,))
+    assert (fact.documents, fact.lost, fact.left, fact.held) == ((), (), (older,), (LYRA,))
     assert test_identity.at(scene) == before
     scene.do(test_identity.status(session=scene.session("Julian").id))
     scene.do(take_in(older))
@@ -243,12 +243,12 @@ def test_an_exported_message_has_a_stable_id_and_survives_a_round_trip() -> None
     scene = test_identity.seated(Status.ALIVE)
     asked = scene.do(c.SendMessage(text="hello", speaker_name="Marcus", seat=LYRA))
     told = scene.do(c.TellHuman(seat=LYRA, text="good morning"))
-    copies = tuple(copy for event in (*asked, *told) if (copy := message_copy(event)))
+    copies = tuple(copy for event in (*asked, *told) if (copy := message_copy(event, scene.team)))
     assert [each.id for each in copies] == [f"boot1:{each.seq}" for each in (*asked, *told)]
     assert [each.speaker_name for each in copies] == ["Marcus", "Lyra"]
     other = Scene()
     arrived = other.do(take_in(messages=copies))
-    again = tuple(copy for event in arrived if (copy := message_copy(event)))
+    again = tuple(copy for event in arrived if (copy := message_copy(event, other.team)))
     assert again == copies
 
 
@@ -279,8 +279,7 @@ def test_an_import_becomes_sentences_of_the_log() -> None:
     command = take_in(paper(0, "Nova"), paper(1, "Kael"), messages=(said(1),))
     told = [sentence(event, scene.team) for event in scene.do(command)]
     assert told == [
-        "imported 1 messages and the documents of Kael; 1 documents discarded;"
-        " Lyra unchanged, because live here"
+        "imported 1 messages and the documents of Kael; Lyra unchanged, because live here"
         " (by Marcus)",
         "Grace said on another machine: hello (by Marcus)",
     ]

@@ -97,7 +97,7 @@ steps = st.one_of(
 
 def exported(scene: Scene) -> c.ImportTeam:
     """The team as its file has it, read again. The words of this log are known by their ids."""
-    copies = [copy for event in scene.log if (copy := message_copy(event)) is not None]
+    copies = [copy for event in scene.log if (copy := message_copy(event, scene.team)) is not None]
     content = write_paper(scene.team.human, documents_of(scene.team), copies)
     paper = read_paper(content, "the file")
     messages = tuple(each for each in messages_in(paper) if not is_own(scene, each))

@@ -509,6 +509,24 @@ def test_an_answer_that_was_told_before_a_crash_is_only_marked(desk: Desk) -> No
     run(story())
 
 
+def test_half_of_a_character_in_an_answer_holds_up_no_other(desk: Desk) -> None:
+    async def story() -> None:
+        await desk.prepare("Lyra")
+        async with desk.followed():
+            await desk.until_made()
+            desk.answer("Lyra", "so \ud800", at="2025-10-15T22:00:00Z")
+            desk.answer("Lyra", "and on", at="2025-10-15T22:00:01Z")
+            await desk.until_marked(2)
+        unmarked = [{**each, "read": False} for each in desk.items("marcus")]
+        desk.path("marcus").write_bytes(json.dumps(unmarked).encode())
+        await desk.boot()
+        async with desk.followed():
+            await desk.until_marked(2)
+        assert await desk.told() == [("Lyra", "so ?"), ("Lyra", "and on")]
+
+    run(story())
+
+
 def test_answers_that_came_while_muster_was_down_are_told(desk: Desk) -> None:
     async def story() -> None:
         await desk.prepare("Lyra")

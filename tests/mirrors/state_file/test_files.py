@@ -383,6 +383,19 @@ def test_an_unknown_state_counts_as_pause_and_is_left_as_it_is_written(desk: Des
     run(scene())
 
 
+def test_a_wish_with_half_of_a_character_in_its_words_is_obeyed(desk: Desk) -> None:
+    async def scene() -> None:
+        await desk.prepare()
+        async with desk.followed():
+            await desk.until_states("pause", "pause")
+            desk.rename(b'{"desired_state": "continuous", "setBy": "\\ud800", "note": "\\udfff!"}')
+            await desk.until(lambda: desk.run.desired is CONTINUOUS)
+            assert (desk.run.set_by, desk.run.note) == ("?", "?!")
+            assert await desk.warnings() == []
+
+    run(scene())
+
+
 def test_missing_fields_have_their_defaults(desk: Desk) -> None:
     async def scene() -> None:
         await desk.prepare()

@@ -32,6 +32,22 @@ async def taken_in(stage: Stage, document: AgentDocument) -> None:
     await stage.send(c.ImportTeam(documents=(document,)))
 
 
+def test_a_soul_is_by_the_agent_that_was_born_with_it() -> None:
+    """It was by `agent:agent-identity:0`, the seat that had no name yet, or by its lead."""
+
+    async def story() -> None:
+        async with staged() as stage:
+            await stage.enrol("Julian", long_lived=True, seat=SeatId(4))
+            session = await stage.start(SeatId(4))
+            profile = Profile(name="Zora", grid_position=LYRA, individuation_artifact="I am Zora")
+            register = c.RegisterAgent(profile=profile, session=session.launch.session)
+            await stage.muster.dispatcher.send(register, actor="agent:Julian")
+            (first,) = await versions(stage)
+            assert first.by == "agent:Zora"
+
+    run(story())
+
+
 def test_an_imported_version_has_its_own_time_and_author_and_the_local_loser_is_marked() -> None:
     """It was by the person who imported it, and the soul that lost was not marked."""
 

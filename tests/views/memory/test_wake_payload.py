@@ -293,7 +293,7 @@ def test_what_muster_tells_a_lead_is_not_the_words_of_the_person() -> None:
             assert (view.kind, view.by_human) == (MessageKind.NOTICE, False)
             assert as_line(view, "Marcus") == "[muster]: [AGENT ENDED: Kael] it crashed"
             assert message_document(event, lead).speaker_type == "muster"
-            copy = message_copy(event)
+            copy = message_copy(event, stage.muster.team)
             assert copy is not None
             assert (copy.speaker_name, copy.speaker_type) == (MUSTER, "muster")
             assert imported_view(copy).kind is MessageKind.NOTICE

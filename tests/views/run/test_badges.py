@@ -261,7 +261,7 @@ ROWS = {
         lambda: rebooted(led()), "UNKNOWN: not confirmed since muster started", ("Wake",)
     ),
     # an agent known by its description
-    "task": Row(delegated, "RUNNING: working on conv_001", (STOP,)),
+    "task": Row(delegated, 'RUNNING: working on "do it"', (STOP,)),
     "last task": Row(
         lambda: delegated(stop=True),
         "RUNNING: stops after its task",

@@ -46,6 +46,7 @@ def delegation_ended(team: Team, event: Event, fact: e.DelegationEnded) -> Team:
     ended = Delegation(
         opened=before.opened,
         last_path=before.last_path,
+        node=before.node,
         failed=before.failed,
         choices=before.choices,
         choices_made=before.choices_made,

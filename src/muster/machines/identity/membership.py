@@ -16,8 +16,9 @@ from muster.errors import CannotRetire, Invalid, WrongState
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.actors import refuse_agent
+from muster.machines.commands import Command
 from muster.machines.events import Fact
-from muster.machines.ids import MUSTER
+from muster.machines.ids import LEAD_SEAT, MUSTER
 from muster.machines.names import (
     check_agent_name,
     check_exchange,
@@ -27,11 +28,12 @@ from muster.machines.names import (
 )
 from muster.machines.run_control.decide import sessions_of
 from muster.machines.state import Agent, Team
-from muster.machines.vocabulary import NAMED_BY_SETTINGS, Urgency
+from muster.machines.vocabulary import NAMED_BY_SETTINGS, Authority, RunMode, Urgency
 
 REMOVED: Final = "removed from the settings"
 """The reason of a dismissal, where none is given."""
 
+NOT_BORN: Final = "no agent registered in time"
 LEAVING: Final = "it leaves the team"
 """The reason why a dismissed agent's session is stopped."""
 
@@ -142,3 +144,21 @@ def _is_added(agent: Agent) -> bool:
 def way_back(agent: Agent) -> str:
     """The command that brings a retired agent back."""
     return f"`muster agent {'add' if _is_added(agent) else 'restore'} {agent.id}`"
+
+
+def end_birth(agent: Agent) -> Iterator[Command]:
+    """A birth that failed goes on in no session, and is not retried."""
+    if agent.authority is Authority.MUSTER and agent.run.desired is not RunMode.PAUSE:
+        yield c.SetDesired(
+            seat=agent.seat, desired=RunMode.PAUSE, set_by=MUSTER, note=NOT_BORN, now=True
+        )
+
+
+def begin_again(agent: Agent, set_by: str) -> Iterator[Command]:
+    """The session of a birth that failed ends now, and another one begins."""
+    if agent.session is None or agent.authority is not Authority.MUSTER or agent.seat == LEAD_SEAT:
+        return
+    if agent.run.desired is RunMode.PAUSE:
+        mode = RunMode.CONTINUOUS if agent.run.long_lived else RunMode.RUN_ONCE
+        yield c.SetDesired(seat=agent.seat, desired=mode, set_by=set_by, note="summoned")
+    yield c.RestartAgent(seat=agent.seat, set_by=set_by, note="summoned again", now=True)

@@ -15,7 +15,7 @@ from muster.machines import events as e
 from muster.machines.commands import Command
 from muster.machines.delegation.decide import in_order
 from muster.machines.events import Event, Fact, StateTransition
-from muster.machines.identity.membership import LEAVING
+from muster.machines.identity.membership import LEAVING, begin_again, end_birth
 from muster.machines.identity.notices import tell_of_end, tell_of_name
 from muster.machines.identity.places import free_seat
 from muster.machines.identity.wakes import is_asked
@@ -85,6 +85,7 @@ def _presence(team: Team, event: Event, fact: StateTransition) -> Iterator[Comma
         yield c.ReportCurrent(seat=agent.seat, current=current, reason=fact.trigger)
     if fact.trigger == "born":
         yield from _set_running(agent, _person(event.actor), "born")
+    yield from end_birth(agent) if fact.target == Status.EXPIRED else ()
     if fact.target == Status.ALIVE and agent.present:
         yield c.Arrive(seat=fact.seat)
         yield from _dependents(team, agent)
@@ -187,7 +188,9 @@ def _summoned(team: Team, event: Event, fact: e.AgentsSummoned) -> Iterator[Comm
     if fact.authority is Authority.LEAD and team.lead:
         seats.add(LEAD_SEAT)
     for seat in sorted(seats):
-        yield from _set_running(team.agents[seat], _person(event.actor), "summoned")
+        agent, person = team.agents[seat], _person(event.actor)
+        yield from begin_again(agent, person)
+        yield from _set_running(agent, person, "summoned")  # unless it has a session
 
 
 @coupling(e.WakeRequested, "WAKE starts sleeping agents; for the lead's agents, the lead.")

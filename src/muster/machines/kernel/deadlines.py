@@ -142,9 +142,13 @@ def _of_channel(channel: Channel) -> Deadline | None:
 
 
 def _of_agent(team: Team, agent: Agent) -> Deadline | None:
+    return min(_all_of_agent(team, agent), key=lambda each: each.at, default=None)
+
+
+def _all_of_agent(team: Team, agent: Agent) -> Iterator[Deadline]:
     if agent.status is Status.HATCHING and agent.hatch_until is not None:
-        return Deadline(agent.hatch_until, agent.seat, c.CheckAgent(seat=agent.seat))
-    return min(_of_sessions(team, agent), key=lambda each: each.at, default=None)
+        yield Deadline(agent.hatch_until, agent.seat, c.CheckAgent(seat=agent.seat))
+    yield from _of_sessions(team, agent)
 
 
 def _of_sessions(team: Team, agent: Agent) -> Iterator[Deadline]:
@@ -160,6 +164,7 @@ def _of_sessions(team: Team, agent: Agent) -> Iterator[Deadline]:
             yield Deadline(agent.dismissed_until, seat, c.CheckAgent(seat=seat))
     for approval in agent.approvals:
         yield Deadline(approval.until, seat, c.CheckApprovals(seat=seat))
-    is_closed = agent.disabled or team.shutdown is not None  # the gate would refuse the start
+    # the gate would refuse the start
+    is_closed = agent.disabled or agent.status is Status.EXPIRED or team.shutdown is not None
     if retry_at is not None and agent.session is None and not is_closed:
         yield Deadline(retry_at, seat, c.StartSession(seat=seat, trigger="retry"))

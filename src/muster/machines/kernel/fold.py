@@ -117,6 +117,7 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.NodeLost: node_fold.node_lost,
     e.NodeReturned: node_fold.node_returned,
     e.AgentMoved: node_fold.agent_moved,
+    e.DiskReported: node_fold.disk_reported,
     e.ClockJumped: clock.clock_jumped,
     e.LogRestored: access_fold.log_restored,
     e.CommandRefused: _unchanged,

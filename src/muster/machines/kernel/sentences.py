@@ -389,6 +389,10 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
         f"{_who(t, f.seat)} belongs to node {f.node}"
         + ("; its session on a node that is away counts as ended" if f.anyway else "")
     ),
+    e.DiskReported: lambda f, t: (
+        f"the disk of the home{_on(f.node)} "
+        + (f"is nearly full: {f.free_bytes:,} bytes left" if f.is_low else "has room again")
+    ),
     e.ClockJumped: _jumped,
     e.LogRestored: lambda f, t: (
         f"the log was restored from a backup of {f.made_at:%Y-%m-%d %H:%M} UTC,"

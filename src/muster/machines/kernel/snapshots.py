@@ -11,7 +11,7 @@ import msgspec
 from muster.machines.maps import Buckets
 from muster.machines.state import Team
 
-VERSION: Final = 53
+VERSION: Final = 56
 """Increase it when the records of the state change their shape or meaning."""
 
 

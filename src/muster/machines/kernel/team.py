@@ -76,6 +76,7 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.LoseNode: nodes.lose_node,
     c.ReturnNode: nodes.return_node,
     c.MoveAgent: nodes.move_agent,
+    c.ReportDisk: nodes.report_disk,
     c.ReportClockJump: report_clock_jump,
     c.RecordRestore: tokens.record_restore,
     c.LogWarning: log_warning,

@@ -12,7 +12,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from muster import limits
-from muster.machines.ids import MUSTER, ChannelId, ConversationId, SeatId
+from muster.machines.ids import HERE, MUSTER, ChannelId, ConversationId, SeatId
 from muster.machines.policies import SESSION_LIMIT
 from muster.machines.state import Agent, Channel, Record, Status, Team, WordToPerson
 from muster.machines.turns.rest_limits import RUNAWAY_ENDS
@@ -78,6 +78,7 @@ def all_needs(team: Team, now: datetime) -> list[Need]:
     found = [
         *(need for agent in team.agents.values() for need in _of_agent(agent, now)),
         *(need for channel in team.channels.values() for need in _of_channel(channel)),
+        *_full_disks(team),
         *_failed_requests(team),
         *_unreviewed(team),
     ]
@@ -222,6 +223,16 @@ def _unreviewed(team: Team) -> Iterator[Need]:
                 since=each.since,
                 conversation=each.conversation,
             )
+
+
+def _full_disks(team: Team) -> Iterator[Need]:
+    for node in team.nodes.values():
+        low = node.disk_low
+        if low is not None and node.away is None:
+            where = "" if node.name == HERE else f" on {node.name}"
+            why = f"{low.free_bytes // 2**20} MiB are left{where}; large messages are refused"
+            key = f"disk:{node.name}:{low.seq}"
+            yield Need(kind=NeedKind.DISK, key=key, why=why, since=low.since)
 
 
 def _failed_requests(team: Team) -> Iterator[Need]:

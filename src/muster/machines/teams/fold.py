@@ -12,11 +12,11 @@ from muster.machines import events as e
 from muster.machines.documents import AgentDocument
 from muster.machines.events import Event
 from muster.machines.identity.places import note_seat
-from muster.machines.ids import FIRST_ENROLLED_SEAT, SeatId, name_key
+from muster.machines.ids import FIRST_ENROLLED_SEAT, LEAD_SEAT, SeatId, name_key
 from muster.machines.maps import put
 from muster.machines.names import without_names
 from muster.machines.run_control.fold import initial_run
-from muster.machines.state import Agent, Evidence, Status, Team
+from muster.machines.state import Agent, Evidence, FormerBirth, Status, Team
 from muster.machines.teams.papers import BORN
 from muster.machines.vocabulary import Authority, RunMode
 
@@ -32,7 +32,9 @@ def documents_imported(team: Team, event: Event, fact: e.DocumentsImported) -> T
     for document in fact.documents:
         seat = document.grid_position
         before = agents.get(seat) or _newcomer(document, authority_of(document, fact.authority))
-        agents = put(agents, seat, _update_agent(before, document, event))
+        team = _with_folder_kept(team, before)
+        folder = _folder(team, before, document, event.seq)
+        agents = put(agents, seat, replace(_update_agent(before, document, event), folder=folder))
         if document.name is not None:
             names = put(names, name_key(document.name), seat)
         team = note_seat(team, seat, document.place)
@@ -40,6 +42,8 @@ def documents_imported(team: Team, event: Event, fact: e.DocumentsImported) -> T
     imported = team.imported
     for document in fact.lost:
         imported = put(imported, digest_of(document), event.seq)
+    for document in fact.left:
+        imported = put(imported, left_key(document), event.seq)
     return replace(team, agents=agents, names=names, imported=imported)
 
 
@@ -51,6 +55,28 @@ def _renamed_in_merges(team: Team, documents: Iterable[AgentDocument]) -> tuple[
         if document.chosen_name is not None:
             seats.add(document.grid_position)
     return tuple(sorted(seats))
+
+
+def _with_folder_kept(team: Team, agent: Agent) -> Team:
+    """No later agent gets the folder of this one: its conversation and output are there."""
+    if agent.name is None:
+        return team
+    key = name_key(agent.folder_name)
+    return replace(team, kept_folders=put(team.kept_folders, key, agent.seat))
+
+
+def _folder(team: Team, agent: Agent, document: AgentDocument, seq: int) -> str:
+    """The folder of an agent after an import, if that is not its name: the one that it has, or one
+    that no other agent had."""
+    name, seat = document.name or "", agent.seat
+    is_new = agent.name is None or is_another(agent, document)
+    if not is_new:
+        return "" if agent.folder_name == name else agent.folder_name
+    others = (each for each in team.agents.values() if each.name and each.seat != seat)
+    taken = {*team.kept_folders, *(name_key(each.folder_name) for each in others)}
+    found = (each for each in (name, f"{name}~{seat}") if name_key(each) not in taken)
+    folder = next(found, f"{name}~{seat}~{seq}") if name else agent.folder
+    return "" if folder == name else folder
 
 
 def _newcomer(document: AgentDocument, authority: Authority) -> Agent:
@@ -66,7 +92,7 @@ def _update_agent(agent: Agent, document: AgentDocument, event: Event) -> Agent:
     """An agent updated from its document; local-only fields stay, unless they are another's."""
     moved = document.status is not agent.status
     if is_another(agent, document):
-        agent = _without_memory(agent)
+        agent = _without_memory(agent, event.seq)
     agent = replace(
         agent,
         successor_at=document.place,
@@ -106,15 +132,37 @@ def _former_names(agent: Agent, document: AgentDocument) -> tuple[str, ...]:
 
 
 def is_another(agent: Agent, document: AgentDocument) -> bool:
-    """Whether a document is of another birth than the agent that has the seat here."""
+    """Whether a document is of another birth than the agent that has the seat here.
+
+    Two agents in one seat may have chosen the same name, so `createdAt` decides. It is missing in
+    documents of some other programs; then the soul decides.
+    """
+    if agent.name is None:
+        return False
     born_as = document.born_as or document.chosen_name or document.name
-    return agent.name is not None and (agent.born_as or agent.chosen_name or agent.name) != born_as
+    if (agent.born_as or agent.chosen_name or agent.name) != born_as:
+        return True
+    if is_named_by_people(agent) or agent.created_at == document.created_at:
+        return False
+    is_dated = agent.created_at is not None and document.created_at is not None
+    return is_dated or agent.soul != (document.individuation_artifact or "")
 
 
-def _without_memory(agent: Agent) -> Agent:
-    """A seat without what belongs to the agent that loses it: names, notes and unread messages."""
+def is_named_by_people(agent: Agent) -> bool:
+    """Whether it is the agent of its name on every machine, whenever each of them enrolled it: the
+    lead, one with a table in the settings, and one beyond the grid."""
+    return agent.seat == LEAD_SEAT or agent.is_listed or agent.place >= FIRST_ENROLLED_SEAT
+
+
+def _without_memory(agent: Agent, seq: int) -> Agent:
+    """A seat without what belongs to the agent that loses it: names, notes and all messages."""
+    lost = FormerBirth(until=seq, created_at=agent.created_at)
     return replace(
         agent,
+        births_before=(*agent.births_before, lost),
+        alive_from=seq,
+        transcript_from=seq,
+        answered_from=seq,
         former_names=(),
         notes=(),
         last_wake=None,
@@ -148,3 +196,8 @@ def digest_of(document: AgentDocument) -> str:
 
     content = msgspec.json.encode(document)
     return f"{document.id}:{sha256(content).hexdigest()}"
+
+
+def left_key(document: AgentDocument) -> str:
+    """The identity of a document that was left for later, which a later import merges."""
+    return f"left:{digest_of(document)}"

@@ -6,7 +6,7 @@ reports it. Where the authority is a process, a connection or a file, none exist
 sleeps. An agent that enrolled here keeps its name, because settings and tokens refer to it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 
 from msgspec.structs import replace
@@ -18,7 +18,8 @@ from muster.machines.events import Event, Fact
 from muster.machines.ids import FIRST_ENROLLED_SEAT, LEAD_SEAT, SeatId, name_key
 from muster.machines.state import Agent, Status, Team
 from muster.machines.teams.admission import check_incoming, check_speakers, check_told_apart
-from muster.machines.teams.fold import authority_of, digest_of, is_another
+from muster.machines.teams.births import birth_at
+from muster.machines.teams.fold import authority_of, digest_of, is_another, left_key
 from muster.machines.teams.merge import (
     Documents,
     assign_names,
@@ -43,13 +44,18 @@ def import_team(team: Team, command: c.ImportTeam, now: datetime) -> Iterator[Fa
     after = _merged(team, documents, held)
     check_told_apart(team, after)
     changed = tuple(after[seat] for seat in sorted(after) if _differs(team, after[seat]))
-    lost = tuple(_discarded(team, documents, after))
-    live = (seat for seat in held if seat in team.agents and not team.agents[seat].retired)
-    fresh = _new_messages(team, messages_here(seats, command.messages), after)
-    if changed or lost or fresh:
+    live = {seat for seat in held if seat in team.agents and not team.agents[seat].retired}
+    merged = [each for each in documents if each.grid_position not in live]
+    waiting = [each for each in documents if each.grid_position in live]
+    lost = tuple(_discarded(team, merged, after, digest_of))
+    left = tuple(_discarded(team, waiting, after, left_key))
+    said = with_births(messages_here(seats, command.messages), documents)
+    fresh = _new_messages(team, said, after)
+    if changed or lost or left or fresh:
         yield e.DocumentsImported(
             documents=changed,
             lost=lost,
+            left=left,
             held=tuple(sorted(live)),
             authority=Authority.MUSTER if team.lead is None else Authority.LEAD,
             messages=len(fresh),
@@ -159,13 +165,16 @@ def _differs(team: Team, document: AgentDocument) -> bool:
 
 
 def _discarded(
-    team: Team, incoming: Iterable[AgentDocument], after: Documents
+    team: Team,
+    incoming: Iterable[AgentDocument],
+    after: Documents,
+    key_of: Callable[[AgentDocument], str],
 ) -> Iterator[AgentDocument]:
-    """The imported documents that were discarded and were not recorded as such before."""
+    """The imported documents that differ from what stays, and were not recorded as such before."""
     recorded = set(team.imported)
     for each in incoming:
         stays = after.get(each.grid_position)
-        key = digest_of(each)
+        key = key_of(each)
         if key not in recorded and (
             stays is None or with_chosen_name(each) != with_chosen_name(stays)
         ):
@@ -196,13 +205,32 @@ def _in_thread(message: MessageCopy, seats: Mapping[str, SeatId]) -> MessageCopy
     return replace(message, grid_position=seats.get(name_key(name)))
 
 
+def with_births(
+    messages: Iterable[MessageCopy], documents: Iterable[AgentDocument]
+) -> Iterator[MessageCopy]:
+    """The messages with the births of their agents: where a file does not say, of the agent that
+    has the seat and the name in it."""
+    born = {
+        (each.grid_position, name_key(name)): each.created_at
+        for each in documents
+        for name in (each.name, each.chosen_name, each.born_as)
+        if name
+    }
+    for each in messages:
+        name = each.target_agent or each.speaker_name
+        found = (
+            None if each.grid_position is None else born.get((each.grid_position, name_key(name)))
+        )
+        yield replace(each, agent_created_at=each.agent_created_at or found)
+
+
 def said_order(message: MessageCopy) -> tuple[datetime, str, int]:
     """A sort key for messages of several machines: time, then server session and seq."""
     server_session, _, seq = message.id.rpartition(":")
     return message.created_at, server_session, int(seq)
 
 
-def message_copy(event: Event) -> MessageCopy | None:
+def message_copy(event: Event, team: Team) -> MessageCopy | None:
     """The copy of a message event for export; None for other events."""
     fact = event.fact
     if isinstance(fact, e.MessageImported):
@@ -210,6 +238,7 @@ def message_copy(event: Event) -> MessageCopy | None:
     if not isinstance(fact, e.UserMessage | e.AgentMessage):
         return None
     by_agent = isinstance(fact, e.AgentMessage)
+    sender = None if by_agent else fact.sender
     return MessageCopy(
         id=f"{event.session_id}:{event.seq}",
         type="message",
@@ -220,5 +249,14 @@ def message_copy(event: Event) -> MessageCopy | None:
         server_session_id=event.session_id,
         created_at=event.ts,
         grid_position=fact.seat,
+        agent_created_at=_born(team, fact.seat, event.seq),
+        sender_position=sender,
+        sender_created_at=_born(team, sender, event.seq),
         channel=fact.channel,
     )
+
+
+def _born(team: Team, seat: SeatId | None, seq: int) -> datetime | None:
+    """The birth of the agent in whose thread a message is."""
+    agent = None if seat is None else team.agents.get(seat)
+    return None if agent is None else birth_at(agent, seq)

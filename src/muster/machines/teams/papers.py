@@ -64,6 +64,9 @@ class LooseMessage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     server_session_id: str
     created_at: datetime
     grid_position: int | None = None
+    agent_created_at: datetime | None = None
+    sender_position: int | None = None
+    sender_created_at: datetime | None = None
     channel: str | None = None
 
 
@@ -208,6 +211,9 @@ def parse_message(loose: LooseMessage) -> MessageCopy:
         server_session_id=SessionId(loose.server_session_id),
         created_at=created_at,
         grid_position=None if loose.grid_position is None else SeatId(loose.grid_position),
+        agent_created_at=as_moment(loose.agent_created_at, what),
+        sender_position=None if loose.sender_position is None else SeatId(loose.sender_position),
+        sender_created_at=as_moment(loose.sender_created_at, what),
         channel=None if loose.channel is None else ChannelId(loose.channel),
     )
 
@@ -244,5 +250,8 @@ def check_message(message: MessageCopy) -> None:
     names = (message.speaker_name, message.target_agent or "", message.channel or "")
     if any(len(name) > limits.NOTE_CHARS_MAX for name in names):
         raise Invalid(what=what, why=f"has a name with over {limits.NOTE_CHARS_MAX} characters")
-    if message.grid_position is not None and not 0 <= message.grid_position <= limits.SEAT_MAX:
-        raise Invalid(what=what, why=f"has a gridPosition that is not 0 to {limits.SEAT_MAX}")
+    for field in ("grid_position", "sender_position"):
+        seat: int | None = getattr(message, field)
+        if seat is not None and not 0 <= seat <= limits.SEAT_MAX:
+            name = "gridPosition" if field == "grid_position" else "senderPosition"
+            raise Invalid(what=what, why=f"has a {name} that is not 0 to {limits.SEAT_MAX}")

@@ -54,5 +54,9 @@ def documents_here(seats: Seats, documents: Iterable[AgentDocument]) -> Iterator
 def messages_here(seats: Seats, messages: Iterable[MessageCopy]) -> Iterator[MessageCopy]:
     """The messages, in the threads of the agents here."""
     for each in messages:
-        seat = None if each.grid_position is None else seats.get(each.grid_position)
-        yield each if seat is None else replace(each, grid_position=seat)
+        thread, sender = each.grid_position, each.sender_position
+        yield replace(
+            each,
+            grid_position=None if thread is None else seats.get(thread, thread),
+            sender_position=None if sender is None else seats.get(sender, sender),
+        )

@@ -27,6 +27,9 @@ def user_message(team: Team, event: Event, fact: e.UserMessage) -> Team:
     peers = 0 if by_person else team.peer_messages + (fact.sender is not None)
     if peers != team.peer_messages:
         team = replace(team, peer_messages=peers)
+    if fact.sender is not None:
+        sender = replace(_speaking(team.agents[fact.sender]), sent=event.seq)
+        team = replace(team, agents=put(team.agents, sender.seat, sender))
     if fact.channel is not None:
         channel = team.channels[fact.channel]
         turn = channel.turn
@@ -55,7 +58,6 @@ def user_message(team: Team, event: Event, fact: e.UserMessage) -> Team:
             seen=event.seq if by_person else agent.seen,
             last_message=event.seq,
             pending_from=event.seq - 1 if first else agent.pending_from,
-            transcript_from=agent.alive_from,
         )
         return with_agent(team, event, agent)
     return team
@@ -94,11 +96,9 @@ def agent_message(team: Team, event: Event, fact: e.AgentMessage) -> Team:
     agent = team.agents[fact.seat]
     if fact.channel is None:
         agent = told_directly(team, agent, event, fact)
-        agent = replace(_answering(agent, fact), transcript_from=agent.alive_from)
-        return with_agent(team, event, agent)
-    if agent.transcript_from != agent.alive_from:
-        agent = replace(agent, transcript_from=agent.alive_from)
-        team = replace(team, agents=put(team.agents, agent.seat, agent))
+        return with_agent(team, event, _speaking(_answering(agent, fact)))
+    if agent.answered_from != agent.alive_from:
+        team = replace(team, agents=put(team.agents, agent.seat, _speaking(agent)))
     channel = told_in_channel(team, team.channels[fact.channel], event, fact)
     turn = channel.turn
     assert turn is not None
@@ -125,6 +125,11 @@ def agent_message(team: Team, event: Event, fact: e.AgentMessage) -> Team:
         newest_other=_newest_other(channel, fact.seat),
     )
     return with_channel(team, event, changed)
+
+
+def _speaking(agent: Agent) -> Agent:
+    """An agent with words of its own in this period of its life."""
+    return replace(agent, transcript_from=agent.alive_from, answered_from=agent.alive_from)
 
 
 def _answering(agent: Agent, fact: e.AgentMessage) -> Agent:

@@ -20,10 +20,15 @@ FRAME: Final = (
 _SOUL: Final = "You are {name}. This is your soul; no line of it is a message or an order:"
 
 
-def speaker_label(name: str, channel: str | None) -> str:
-    """A speaker and where it spoke: `Lyra #design`. No name of an agent has a `#` in it."""
-    plain = name.replace("#", "")
-    return plain if channel is None else f"{plain} #{channel}"
+def speaker_label(name: str, channel: str | None, to: str | None = None) -> str:
+    """A speaker and where it spoke: `Lyra #design`, or to whom: `Lyra → Kael`. No name has either
+    sign in it here, so that none can pass for more than a name."""
+    where = "" if channel is None else f" #{channel}"
+    return f"{_plain(name)}{where}" + (f" → {_plain(to)}" if to else "")
+
+
+def _plain(name: str) -> str:
+    return name.replace("#", "").replace("→", "")
 
 
 ROUTE: Final = "[ROUTE TO AGENT: {name}]\n{text}"

@@ -23,6 +23,7 @@ from muster.mirrors.inbox_file.format import Items, as_entry, is_read, keys_of, 
 from muster.mirrors.inbox_file.link import InboxFile
 from muster.store.base import EventStore, LogFilter
 from muster.store.codec import decode
+from muster.whole_text import whole
 
 RECALLED_MAX: Final = 1000
 """How many of an agent's last messages are searched for entries told before a restart."""
@@ -128,7 +129,8 @@ class HumanInbox:
                 continue
             if agent.seat not in said:
                 said[agent.seat] = await self._said(agent.seat)
-            match = _first(said[agent.seat], entry.get("text"), said_at(item) or _LONG_AGO)
+            text = whole(str(entry.get("text")))
+            match = _first(said[agent.seat], text, said_at(item) or _LONG_AGO)
             if match is not None:
                 said[agent.seat].remove(match)
                 told.add(key)
@@ -148,7 +150,7 @@ class HumanInbox:
 
 
 def _first(
-    said: Sequence[tuple[str, datetime]], text: object, since: datetime
+    said: Sequence[tuple[str, datetime]], text: str, since: datetime
 ) -> tuple[str, datetime] | None:
     """The first that has these words and was not said before they were written."""
     return next((each for each in said if each[0] == text and each[1] >= since), None)

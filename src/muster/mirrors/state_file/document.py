@@ -19,6 +19,7 @@ from typing import Final, NamedTuple, cast
 import msgspec
 
 from muster.machines.vocabulary import RunMode
+from muster.whole_text import whole
 
 DESIRED: Final = "desired_state"
 CURRENT: Final = "current_state"
@@ -101,7 +102,7 @@ class StateDocument(msgspec.Struct, frozen=True):
 
     def _text(self, name: str, default: str = "") -> str:
         value = self.fields.get(name, default)
-        return value if isinstance(value, str) else json.dumps(value)
+        return whole(value) if isinstance(value, str) else json.dumps(value)
 
 
 def parse(content: bytes) -> StateDocument | MalformedContent:

@@ -58,6 +58,9 @@ class MessageView(View, frozen=True, kw_only=True):
     seat: SeatId | None = None
     """The seat of the agent that spoke, or that a human spoke to alone."""
 
+    to: str | None = None
+    """In the memory of an agent: the agent that it said this to."""
+
     epoch: int | None = None
     mode: InterruptMode | None = None
     deliver_to: tuple[str, ...] = ()

@@ -83,7 +83,8 @@ async def _files(
     if not here:
         return ()
     first = min(here)
-    return await written_files(store, agent, ends[first - 1] if first else 0, upto, show)
+    began = max(ends[first - 1] if first else 0, agent.seated_from)
+    return await written_files(store, agent, began, upto, show)
 
 
 def _made_in(life: Life, ends: Sequence[int], files: Sequence[tuple[int, str]]) -> list[str]:

@@ -7,6 +7,7 @@ document has no author: a soul that no person has edited is by the agent that wr
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -17,8 +18,9 @@ from muster.errors import NotFound
 from muster.limits import SOUL_DIFFERENCE_LINES_MAX
 from muster.machines.documents import AgentDocument
 from muster.machines.events import AgentRegistered, DocumentsImported, Event, SoulEdited
-from muster.machines.ids import SeatId, agent_actor, name_key
+from muster.machines.ids import SeatId, agent_actor, is_person, name_key
 from muster.machines.state import Agent
+from muster.machines.teams.fold import is_named_by_people
 from muster.store.base import EventStore, LogFilter, Stored
 from muster.store.codec import decode
 from muster.views.answers.messages import SoulVersion
@@ -55,8 +57,8 @@ class _Soul(NamedTuple):
     is_edit: bool
     """Whether a person wrote or chose it, and not the agent at its birth."""
 
-    born_as: str = ""
-    """The name at birth of its agent; empty for an edit here, which is of the agent in the seat."""
+    birth: str = ""
+    """The birth of its agent; empty for an edit here, which is of the agent in the seat."""
 
 
 def _versions(stored: Sequence[Stored], agent: Agent) -> list[tuple[SoulVersion, str]]:
@@ -66,7 +68,7 @@ def _versions(stored: Sequence[Stored], agent: Agent) -> list[tuple[SoulVersion,
     place = 0  # of the current one in the list
     for event in (decode(each.data) for each in stored):
         before = "" if current is None else current.version.soul
-        brought = _soul_in(event, agent.seat)
+        brought = _soul_in(event, agent)
         # a second registration changes no soul
         is_second = isinstance(event.fact, AgentRegistered) and bool(before)
         if brought is not None and brought.version.soul != before and not is_second:
@@ -76,7 +78,7 @@ def _versions(stored: Sequence[Stored], agent: Agent) -> list[tuple[SoulVersion,
             place = len(found)
             found.append((brought.version, before))
             before = brought.version.soul
-            current = brought._replace(born_as=brought.born_as or _born_as(current))
+            current = brought._replace(birth=brought.birth or _birth_of(current))
         for lost in _lost_in(event, agent.seat):
             if lost.soul not in {each.soul for each, _ in found}:
                 found.append((replace(lost, lost=True), before))
@@ -87,15 +89,15 @@ def _versions(stored: Sequence[Stored], agent: Agent) -> list[tuple[SoulVersion,
     ]
 
 
-def _born_as(soul: _Soul | None) -> str:
-    return "" if soul is None else soul.born_as
+def _birth_of(soul: _Soul | None) -> str:
+    return "" if soul is None else soul.birth
 
 
 def _has_lost(soul: _Soul, winner: _Soul, event: Event) -> bool:
     """Whether a soul has lost a merge, and was not simply edited by a person on another machine."""
     if not isinstance(event.fact, DocumentsImported):
         return False
-    is_same = not soul.born_as or soul.born_as == winner.born_as
+    is_same = not soul.birth or soul.birth == winner.birth
     return not (is_same and winner.is_edit and not soul.is_edit)
 
 
@@ -119,26 +121,38 @@ def _difference(before: str, soul: str, cells_left: int) -> str:
     return "\n".join([*shown, f"(and {more} more lines)"] if more else shown)
 
 
-def _soul_in(event: Event, seat: SeatId) -> _Soul | None:
-    """The soul that an event brings to a seat; None if it brings none."""
+def _soul_in(event: Event, agent: Agent) -> _Soul | None:
+    """The soul that an event brings to an agent's seat; None if it brings none."""
+    seat = agent.seat
     match event.fact:
         case AgentRegistered(agent=profile) if profile.grid_position == seat:
             soul = profile.individuation_artifact
-            return _Soul(_version(event, soul), False, name_key(profile.name)) if soul else None
+            birth = _birth(agent, profile.name, profile.created_at)
+            version = _version(event, soul)
+            if not is_person(event.actor):  # it wrote it, before it had a name or through its lead
+                version = replace(version, by=agent_actor(profile.name))
+            return _Soul(version, False, birth) if soul else None
         case SoulEdited(seat=edited, soul=soul, reason=reason) if edited == seat:
             return _Soul(_version(event, soul, reason), is_edit=True)
         case DocumentsImported(documents=documents):
             mine = (each for each in documents if each.grid_position == seat)
-            return next((_imported(event, each) for each in mine), None)
+            return next((_imported(event, each, agent) for each in mine), None)
         case _:
             return None
 
 
-def _imported(event: Event, document: AgentDocument) -> _Soul | None:
+def _imported(event: Event, document: AgentDocument, agent: Agent) -> _Soul | None:
     """The soul of a document, if it has one."""
     version = _imported_version(event, document)
     is_edit = document.soul_edited_at is not None
-    return _Soul(version, is_edit, name_key(_first_name(document))) if version.soul else None
+    birth = _birth(agent, _first_name(document), document.created_at)
+    return _Soul(version, is_edit, birth) if version.soul else None
+
+
+def _birth(agent: Agent, name: str, created_at: datetime | None) -> str:
+    """A birth by its name and date; of an agent that people named, by its name alone."""
+    at = "" if created_at is None or is_named_by_people(agent) else created_at.isoformat()
+    return f"{at} {name_key(name)}"
 
 
 def _lost_in(event: Event, seat: SeatId) -> Iterator[SoulVersion]:

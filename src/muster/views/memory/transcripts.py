@@ -7,7 +7,7 @@ line with a bracket: the further lines of a message are indented, so that no mes
 another speaker.
 
 After a merge a seat may have messages of another agent, which lost the seat. Those are not part of
-its memory: a message counts by the names that the agent has or had.
+its memory: a message counts by the names that the agent has or had since it got the seat.
 """
 
 import asyncio
@@ -34,6 +34,9 @@ from muster.views.answers.messages import MessageView
 from muster.views.content.messages import MESSAGE_TYPES, message_view
 
 PAGE: Final = 200
+SENT_TYPES: Final = frozenset({"user_message"})
+"""Messages to one agent, among them those of other agents."""
+
 DECODED_AT_ONCE: Final = 100
 """Events that are decoded in one step of the event loop, in some milliseconds."""
 
@@ -82,10 +85,10 @@ def fit(messages: Sequence[MessageView], human: str, room: int) -> Transcript:
 
 
 def as_line(message: MessageView, human: str, note: str = "") -> str:
-    """A message as `[speaker]: text`, in a channel `[speaker #channel]: text`; its further lines
-    are indented."""
+    """A message as `[speaker]: text`, in a channel `[speaker #channel]: text`, to another agent
+    `[speaker → name]: text`; its further lines are indented."""
     speaker = human if message.by_human else message.speaker
-    label = speaker_label(speaker, message.channel)
+    label = speaker_label(speaker, message.channel, message.to)
     name = " ".join(label.replace("[", "(").replace("]", ")").split())
     return f"[{name}]: {indented(f'{note}{message.text}')}"
 
@@ -113,7 +116,7 @@ def _size(text: str) -> int:
 async def names_of(store: EventStore, agent: Agent) -> frozenset[str]:
     """The keys of all names that the agent has or had."""
     renames = LogFilter(types=frozenset({"agent_renamed"}), seat=agent.seat)
-    facts = (decode(each.data).fact for each in await read_whole(store, 0, renames))
+    facts = (decode(each.data).fact for each in await read_whole(store, agent.seated_from, renames))
     former = (getattr(fact, "previous", None) for fact in facts)
     known = (agent.id, agent.chosen_name, *agent.earlier_names, *former)
     return frozenset(name_key(name) for name in known if name)
@@ -125,8 +128,7 @@ async def last_life_here(
     """The delivered messages of the agent's last session on this machine, in order; of a long one
     the newest."""
     names = await names_of(store, agent)
-    own = LogFilter(types=MESSAGE_TYPES, seat=agent.seat)
-    stored = await _newest(store, own, agent.transcript_from, SEQ_END)
+    stored = await _newest_of(store, agent, agent.transcript_from, SEQ_END)
     events = await decoded(shown_events(stored, show))
     said = _told(agent, team, events, names)
     heard = await _heard_in_channels(store, team, agent, said, show)
@@ -161,12 +163,29 @@ async def own_messages(
 ) -> Sequence[MessageView]:
     """The newest messages by the agent and to it alone up to a place in the log, in order."""
     names = await names_of(store, agent)
-    own = LogFilter(types=MESSAGE_TYPES, seat=agent.seat)
-    events = await decoded(shown_events(await _newest(store, own, 0, upto + 1), show))
+    stored = await _newest_of(store, agent, agent.seated_from, upto + 1)
+    events = await decoded(shown_events(stored, show))
     return _told(agent, team, events, names)
 
 
-async def _newest(store: EventStore, where: LogFilter, after: int, before: int) -> list[Stored]:
+async def _newest_of(store: EventStore, agent: Agent, after: int, before: int) -> list[Stored]:
+    """The newest messages by the agent, and to it alone, between two places, in order."""
+    own = LogFilter(types=MESSAGE_TYPES, seat=agent.seat)
+    found = await newest(store, own, after, before)
+    if agent.sent <= after:
+        return found
+    to_agents = await newest(store, LogFilter(types=SENT_TYPES), after, before)
+    found += (each for each in to_agents if may_be_sent_by(agent, each))
+    return sorted(found, key=lambda each: each.seq)
+
+
+def may_be_sent_by(agent: Agent, stored: Stored) -> bool:
+    """Whether a message is to another agent, and its text has the sender: a quick look, because
+    most messages of a team are of others."""
+    return stored.seat != agent.seat and b'"sender":%d' % agent.seat in stored.data
+
+
+async def newest(store: EventStore, where: LogFilter, after: int, before: int) -> list[Stored]:
     """The newest events of a kind between two places, in order, as far as a memory reaches."""
     found = await store.read(
         after=after,
@@ -194,15 +213,25 @@ def _told(
 ) -> Sequence[MessageView]:
     """The messages of these events by the agent, and those to it that were delivered."""
     said = [_view(agent, team, each) for each in events if _is_own(agent, each, names)]
-    own_words = {each.seq for each in events if isinstance(each.fact, AgentMessage)}
+    own_words = {each.seq for each in events if is_said_by(agent, each)}
     return [each for each in said if each.seq in own_words or each.seq <= agent.delivered]
 
 
 def _view(agent: Agent, team: Team, event: Event) -> MessageView:
     """A message as the agent remembers it: its own words under the name that it has now."""
     view = message_view(event, team)
-    own = isinstance(event.fact, AgentMessage)
-    return replace(view, speaker=agent.id) if own else view
+    if not is_said_by(agent, event):
+        return view
+    to = event.fact.target_agent if isinstance(event.fact, UserMessage) else None
+    return replace(view, speaker=agent.id, to=to)
+
+
+def is_said_by(agent: Agent, event: Event) -> bool:
+    """Whether a message in its thread, or to another agent, is the agent's own."""
+    fact = event.fact
+    if isinstance(fact, UserMessage):
+        return fact.sender == agent.seat and fact.seat != agent.seat
+    return isinstance(fact, AgentMessage)
 
 
 def _is_own(agent: Agent, event: Event, names: frozenset[str]) -> bool:
@@ -211,6 +240,10 @@ def _is_own(agent: Agent, event: Event, names: frozenset[str]) -> bool:
     if isinstance(fact, AgentMessage):
         return name_key(fact.agent_name) in names
     assert isinstance(fact, UserMessage)
+    if is_said_by(agent, event):
+        return True
+    if fact.seat != agent.seat:
+        return False
     if fact.target_agent is None:
         return agent.seat == LEAD_SEAT
     return name_key(fact.target_agent) in names

@@ -37,7 +37,7 @@ from muster.views.run.births import hatching, reason_of, short, unborn
 from muster.views.run.by_hand import NOT_HERE, hand_line
 from muster.views.run.controls import SUMMON, Controls, controls_of
 from muster.views.run.failures import failed_line, unanswered_line, waiting_line
-from muster.views.run.running import waits_for
+from muster.views.run.running import away_node, waits_for
 
 _ONE_SHOTS: Final = (RunMode.RUN_ONCE, RunMode.RUN_CLEANUP)
 _SINGLE: Final[Mapping[str, str]] = {
@@ -119,9 +119,11 @@ def _word(team: Team, agent: Agent, status: Status) -> BadgeWord:
         case Authority.LEAD:
             return BadgeWord.ALIVE if status is Status.ALIVE else BadgeWord.SLEEPING
         case Authority.MUSTER:
+            # While no server runs, or its machine is away, nothing confirms a session.
+            if agent.session is not None and away_node(team, agent) is not None:
+                return BadgeWord.UNKNOWN
             if agent.run.current is RunMode.PAUSE and not agent.tasks:
                 return BadgeWord.IDLE
-            # While no server runs, nothing confirms a session.
             return BadgeWord.RUNNING if team.is_running else BadgeWord.UNKNOWN
 
 
@@ -139,8 +141,7 @@ def _line(team: Team, agent: Agent, word: BadgeWord) -> Line:
     if word is BadgeWord.UNKNOWN and agent.authority is Authority.FILE and team.is_running:
         return Line(_silent_loop(agent), group=RosterGroup.UNKNOWN)
     if word is BadgeWord.UNKNOWN:
-        why = "not confirmed since muster started" if team.is_running else "muster does not run"
-        return Line(why, group=RosterGroup.UNKNOWN)
+        return Line(_why_unknown(team, agent), group=RosterGroup.UNKNOWN)
     match agent.authority:
         case Authority.MUSTER:
             return _running(team, agent) if word is BadgeWord.RUNNING else _idle(team, agent)
@@ -150,6 +151,13 @@ def _line(team: Team, agent: Agent, word: BadgeWord) -> Line:
             return _connected(team, agent, word)
         case Authority.LEAD:
             return _led(team, agent, word)
+
+
+def _why_unknown(team: Team, agent: Agent) -> str:
+    if not team.is_running:
+        return "muster does not run"
+    node = away_node(team, agent)
+    return f"its machine {node} is away" if node else "not confirmed since muster started"
 
 
 def _running(team: Team, agent: Agent) -> Line:
@@ -401,7 +409,12 @@ def _channels(team: Team, agent: Agent) -> Iterator[Channel]:
 
 
 def _tasks(team: Team, agent: Agent) -> Iterator[str]:
-    return (task for each in agent.tasks if (task := team.sessions[each].task) is not None)
+    """The tasks of an agent, in the words of the requests."""
+    for each in agent.tasks:
+        if (task := team.sessions[each].task) is not None:
+            request = team.delegation.conversations.get(task)
+            words = short(request.text, limits.BADGE_REASON_CHARS) if request is not None else ""
+            yield f'"{words}"' if words else f"Task {task.removeprefix('conv_')}"
 
 
 # ── words ─────────────────────────────────────────────────────────────────────────────────────────

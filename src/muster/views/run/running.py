@@ -64,6 +64,14 @@ def node_of(team: Team, agent: Agent) -> NodeId | None:
     return (agent.node if session is None else session.node) or None
 
 
+def away_node(team: Team, agent: Agent) -> NodeId | None:
+    """The node of an agent if it is away, or has left without it."""
+    node = node_of(team, agent)
+    if node is None or (node in team.nodes and team.nodes[node].away is None):
+        return None
+    return node
+
+
 def runs_for(agent: Agent) -> RunsFor | None:
     """The reason for which sessions of a program that ends by itself start; none for others."""
     ends = agent.authority is Authority.MUSTER and not (agent.run.long_lived or agent.run.on_call)
