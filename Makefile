@@ -101,7 +101,7 @@ test-quick: $(VENV)/.installed-test | $(SYSTEMD_ANALYZE) $(INITDB)  ## run the t
 
 claude-next: $(VENV)/.installed-test  ## test with another SDK of Claude Code, in a folder aside (SDK=0.2.190; else the newest)
 	$(BIN)/python -m venv --clear $(CLAUDE_NEXT)
-	$(CLAUDE_NEXT)/bin/python -m pip install --quiet -e '.[test]'
+	$(CLAUDE_NEXT)/bin/python -m pip install --quiet -e '.[test,lint]'
 	$(CLAUDE_NEXT)/bin/python -m pip install --quiet --upgrade claude-agent-sdk$(if $(SDK),==$(SDK))
 	$(CLAUDE_NEXT)/bin/python -m pytest -q $(TESTS_CLAUDE) $(ARGS)
 
@@ -112,7 +112,9 @@ CLAUDE_AGAIN := .venv-claude-$(notdir $(PYTHON))
 claude-again: | $(AGENTS)/.installed $(ADAPTERS)/.installed  ## test with Claude Code again and again (COUNT=20 PYTHON=python3.13), on a quiet machine
 	$(PYTHON) -m venv --clear $(CLAUDE_AGAIN)
 	$(CLAUDE_AGAIN)/bin/$(INSTALL) hatchling
-	$(CLAUDE_AGAIN)/bin/$(INSTALL) --no-build-isolation --editable '.[test]'
+	$(CLAUDE_AGAIN)/bin/$(INSTALL) --no-build-isolation --editable '.[test,lint]'
+	$(CLAUDE_AGAIN)/bin/python -m pip install --quiet --no-deps --target $(CLAUDE_AGAIN)/$(notdir $(FRAMEWORKS)) -r tests/guides/frameworks.txt
+	@touch $(CLAUDE_AGAIN)/$(notdir $(FRAMEWORKS))/.installed
 	for run in $$(seq $(COUNT)); do \
 	  echo "run $$run of $(COUNT)"; \
 	  $(CLAUDE_AGAIN)/bin/python -m pytest -q -x -n $(CORES) $(TESTS_CLAUDE) tests/stress/test_claude_crowd.py $(ARGS) || exit 1; \

@@ -29,6 +29,7 @@ from bench import (
     sessions,
     sse,
     startup,
+    trust,
     web,
 )
 from bench.flush import Flushing, flushings
@@ -71,7 +72,9 @@ _INTRO: Final = """\
 - *A call of an MCP tool* is one request of revision 2026-07-28 on an open connection. The bare
   server of the SDK checks no token, and gives the same answer from memory.
 - *An idle session* of each runtime waits for work. muster's share is that of its process alone,
-  less what the same team takes without any session; what a maker's program spends is its own."""
+  less what the same team takes without any session; what a maker's program spends is its own.
+- *A backup* is `muster backup` in a process of its own, beside a complete team to which commands
+  come at a steady rate. It verifies what it has written."""
 
 
 GROUPS: Final = (
@@ -88,7 +91,7 @@ GROUPS: Final = (
         "idle",
     ),
     *("idle", "starts", "stops", "crowd", "flood", "web", "hooks", "confine", "search"),
-    *("inject", "settings", "mcp", "sessions"),
+    *("inject", "settings", "mcp", "sessions", "trust"),
 )
 
 
@@ -245,6 +248,9 @@ def _benchmarks(
         ),
         "inject": partial(inject.measure, folder / "inject", effort.inject_rounds),
         "mcp": partial(mcp.measure, folder / "mcp", effort.http_rounds),
+        "trust": partial(
+            trust.measure, folder / "trust", effort.memory_rounds, events=effort.boot_events
+        ),
         "sessions": partial(sessions.measure, folder / "sessions", effort.memory_rounds),
     }
 

@@ -57,12 +57,12 @@ def _up(home: Path) -> Generator[int]:
 
 def cpu_share(pid: int, seconds: float = _LOOK_SECONDS) -> float:
     """Percent of one core that a process uses, over some time."""
-    before, begin = _cpu_seconds(pid), perf_counter()
+    before, begin = cpu_seconds(pid), perf_counter()
     _pause(seconds)
-    return 100 * (_cpu_seconds(pid) - before) / (perf_counter() - begin)
+    return 100 * (cpu_seconds(pid) - before) / (perf_counter() - begin)
 
 
-def _cpu_seconds(pid: int) -> float:
+def cpu_seconds(pid: int) -> float:
     """CPU time of all threads of a process, in nanoseconds where Linux counts them."""
     threads = Path(f"/proc/{pid}/task").iterdir()
     spent = [(each / "schedstat").read_text(encoding="ascii") for each in threads]

@@ -55,7 +55,7 @@ class Ours:
         channel = channel_id(0)
         self._human, self._agent = human, agent
         next_path = f"/api/agents/{quote(_AGENT)}/next?wait=30"
-        self._fresh = site.request("GET", next_path, by=_AGENT)
+        self._fresh = site.request("POST", next_path, by=_AGENT)
         path = f"/api/channels/{channel}/messages"
         self._work = site.request("POST", path, {"message": TEXT}, by=_AGENT)
         self._post = site.request("POST", path, {"message": TEXT})
@@ -67,7 +67,7 @@ class Ours:
         assert (await self._agent.ask(self._work)).status == 201
         told = json.loads((await self._agent.ask(self._fresh)).body)
         assert told["do"] == "turn", told
-        self._poll = self._site.request("GET", f"{self._polled}{told['epoch']}", by=_AGENT)
+        self._poll = self._site.request("POST", f"{self._polled}{told['epoch']}", by=_AGENT)
 
     async def inject(self) -> float:
         """Post a message; the seconds until the long-poll is answered."""

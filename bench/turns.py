@@ -34,7 +34,7 @@ class Agent:
         told = f"/api/agents/{quote(name)}/next?wait={_WAIT_SECONDS}"
         ended = f"/api/channels/{channel}/turn/complete"
         said = {"message": TEXT}
-        self._what_next = site.request("GET", told, by=name)
+        self._what_next = site.request("POST", told, by=name)
         self._complete = site.request("POST", ended, said, by=name)
         self._go_on = site.request("POST", f"{ended}?wait={_WAIT_SECONDS}", said, by=name)
         self._connection = connection

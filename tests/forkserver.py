@@ -42,9 +42,9 @@ AT_START: Final = ("PYTHON", "LC_", "LANG")
 LOADED_LATE: Final = (
     "muster.mcp.serving",
     "muster.runtimes.acp.session",
-    "muster.runtimes.claude.session",
+    "muster.runtimes.claude.starting",
 )
-"""Modules that a server imports when it first needs them, and their SDKs, which takes a second."""
+"""Modules that a server imports when it first needs them, two with an SDK, which takes a second."""
 
 
 class Request(msgspec.Struct):

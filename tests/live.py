@@ -144,7 +144,7 @@ class Scene:
         """The next work of an agent; with `known`, the turn that it is already working on."""
         turns = "" if known is None else f"&known={self.named('reviews')}:{known}"
         path = f"/api/agents/{self.named(name)}/next?wait={wait}{turns}"
-        return self.get(path, by=name)
+        return self.post(path, by=name)
 
     # ── setting a scene ───────────────────────────────────────────────────────────────────────────
 

@@ -213,7 +213,8 @@ async def run_team(
     session_tokens, life = SessionTokens(ids.new()), SessionId(ids.new())
     async with joined(store, dispatcher, clock, options.node, life, home) as fence:
         start = _NodeStart(store, clock, loaded, dispatcher, session_tokens, life, fence)
-        async with _run_services(options, ids, home, start) as muster:
+        async with _run_services(options, ids, home, start) as muster, background() as beside:
+            beside.create_task(muster.nodes.run())
             yield muster
 
 
@@ -255,9 +256,8 @@ async def _run_services(
     async with session_tasks() as lives, aclosing(Worker()) as worker:
         around = _around(session_tokens, workspaces, home, options.url, fence)
         reclaim = None if home is None else catalog.reclaimer(home)
-        sessions = Sessions(
-            dispatcher, options.runtimes, clock, lives, prompter, around, tasks, partials, reclaim
-        )
+        tools = (prompter, around, tasks, worker, partials, reclaim)
+        sessions = Sessions(dispatcher, options.runtimes, clock, lives, *tools)
         apply = partial(_apply, roster, shared, sessions)
         live = LiveSettings(in_force, options.source, dispatcher, clock, apply, sessions.outdated)
         reactor = Runner(sessions, store, feed, dispatcher, clock)
@@ -286,7 +286,7 @@ async def _run_services(
                     conversations=ClaudeConversations(around.folder),
                     push=push,
                     worker=worker,
-                    files=_attachments(services, home, store, clock),
+                    files=_attachments(services, home, store, dispatcher, clock),
                 )
         finally:
             await run_to_completion(end_team(dispatcher, feed, sessions, files, reactor, snapshots))
@@ -308,13 +308,17 @@ def _snapshots(
 
 
 def _attachments(
-    services: asyncio.TaskGroup, home: Path | None, store: EventStore, clock: Clock
+    services: asyncio.TaskGroup,
+    home: Path | None,
+    store: EventStore,
+    dispatcher: Dispatcher,
+    clock: Clock,
 ) -> AttachmentFolder | None:
     """The files of messages, looked after; none for a team without a home."""
     if home is None:
         return None
     attachments = AttachmentFolder(home)
-    services.create_task(look_after(home, attachments, store, clock))
+    services.create_task(look_after(home, attachments, store, dispatcher, clock))
     return attachments
 
 

@@ -71,6 +71,10 @@ class NoSuchSession(NotFound):
     output, and the page the number at its end."""
 
 
+class NoSuchTool(NotFound):
+    """This token has no tool {name!r}. `tools/list` names those that it has."""
+
+
 class Invalid(Refused):
     """{what} {why}."""
 
@@ -217,12 +221,27 @@ class NoNode(Refused):
 
 
 class NodeAway(Refused):
-    """{name!r} may still run on node {node!r}, which is away. Move it with --anyway if you know
-    that its process is dead."""
+    """{name!r} may still run on node {node!r}, which is away. Move it anyway (--anyway) only if you
+    know that its process there is dead."""
 
 
 class NodeTaken(Refused):
     """Another machine has the name {node!r} now. Stop one of them, or set node.name."""
+
+
+class NodeSilent(Refused):
+    """The machine {node!r} is silent, and was run from another home: agents that stay may still run
+    there. Give this machine another name (--node), or, if that home is gone for good, start it once
+    with MUSTER_NODE_REPLACES_LOST_HOME=true."""
+
+
+class OnOtherNode(Unavailable):
+    """That is on the disk of machine {node!r}, which {why}. Ask again when it is back."""
+
+
+class NodeAnswerTooLarge(Refused):
+    """That is on the disk of machine {node!r}, and with {size} bytes too large to be read from
+    another machine ({most} bytes). Read it there."""
 
 
 class LeaseOver(Unavailable):
@@ -457,7 +476,7 @@ class TooFast(Refused):
 
 
 class OverQuota(TooFast):
-    """Quota of {rate:g} {unit} a minute exceeded. Retry after {seconds:.1f} s."""
+    """Quota of {rate:,.0f} {unit} a minute exceeded. Retry after {seconds:.1f} s."""
 
     code = TooFast.code
 
@@ -497,6 +516,13 @@ class FilesFull(Refused):
     needs from `files/` in its home."""
 
     status = 413
+
+
+class DiskLow(Refused):
+    """The disk of the home is nearly full: {size} bytes would leave less than the {reserve} bytes
+    that are kept for the log ({free} are free). Make room on the disk, then retry."""
+
+    status = 507
 
 
 class UploadsFull(Refused):
@@ -646,6 +672,11 @@ class NoTeam(Refused):
     exit_code = 6
 
 
+class NoSuchTeam(NoTeam):
+    """There is no team {team!r} in {place}. Name one that is there with --team; `muster up
+    --database` begins a new one."""
+
+
 class HomeHidden(Refused):
     """{home} is hidden from this isolated program. Ask the server, as `muster next` does."""
 
@@ -669,6 +700,13 @@ class DatabaseFailed(StoreFailed):
 class InDoubt(StoreFailed):
     """The database did not answer ({detail}), so it is not known whether this was carried out. Look
     before you send it again; with an idempotency key it can be sent again as it is.
+    """
+
+
+class Unsynced(StoreFailed):
+    """The disk did not confirm what was written to the log ({detail}), so it is not known whether
+    this was carried out. Look at the disk, and before you send it again; with an idempotency key it
+    can be sent again as it is.
     """
 
 

@@ -132,6 +132,23 @@ FILE_UNUSED_SECONDS: Final = 24 * 3600.0
 HOME_LOOK_SECONDS: Final = 1.0
 """How often a running muster looks whether its home is still there: one `stat`."""
 
+DISK_LOOK_SECONDS: Final = 5.0
+"""How often a running muster measures the disk of its home: one `statvfs`. At the most that one
+token may send, the reserve lasts for several of these."""
+
+DISK_RESERVE_BYTES: Final = 256 * 1024 * 1024
+"""Space that uploads and large requests leave on the disk of the home, for the log."""
+
+DISK_RESERVE_SHARE: Final = 0.1
+"""The part of a small disk that is kept instead."""
+
+DISK_FREED_FACTOR: Final = 1.25
+"""A low disk counts as freed when so many times the reserve is left."""
+
+DISK_LOW_WRITE_BYTES: Final = 64 * 1024
+"""The largest request that is taken while the disk is low: a person's message, a stop, an answer,
+and most messages of agents."""
+
 FILE_CLEAN_SECONDS: Final = 3600.0
 """How often unused uploads are looked for while the server runs."""
 
@@ -524,7 +541,10 @@ AGENT_SETTING_SECONDS: Final = 10.0
 """How long a running program may take to accept another model or permission mode."""
 
 AGENT_DISCONNECT_SECONDS: Final = 10.0
-"""How long the SDK of a program may take to disconnect, or to give up a cancelled call."""
+"""How long a program's connection may take to close, or to give up a cancelled call."""
+
+AGENT_MESSAGES_MAX: Final = 100
+"""How many messages of a program wait for the one before them to be recorded; then it waits."""
 
 CLAUDE_ANSWER_SECONDS: Final = 60
 """How long a model server may stay silent before it is asked again: the slowest begins to answer
@@ -626,6 +646,9 @@ VERSION_CHARS_MAX: Final = 80
 
 SETTINGS_CHANGES_MAX: Final = 100
 """Changed settings that one event names; more are counted."""
+
+SETTINGS_DEPTH_MAX: Final = 32
+"""Levels of tables and lists in a settings file: five are needed, and what reads them recurses."""
 
 SETTINGS_BYTES_MAX: Final = 1024 * 1024
 """The longest settings file, as `regular_files` reads it."""

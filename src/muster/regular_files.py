@@ -11,6 +11,10 @@ This module imports the standard library alone: hooks load it at every tool call
 import os
 import stat
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # importing it takes a hook longer than its own work
+    from pathlib import Path
+
 SMALL_BYTES_MAX = 1024 * 1024
 """Default bound for a file that is read whole: settings, a policy."""
 
@@ -95,3 +99,10 @@ def _error(name: str, why: str = "", kind: type[OSError] = OSError) -> OSError:
 def open_for_owner_only(path: str, flags: int) -> int:
     """An opener for `open`: a new file is its owner's alone, and no link is followed."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+
+
+def make_folder(path: "Path") -> None:
+    """Make a folder, and those above it, that only their owner can change, whatever the umask."""
+    if not path.parent.exists():
+        make_folder(path.parent)
+    path.mkdir(0o755, exist_ok=True)

@@ -16,6 +16,7 @@ from muster.machines.identity.palette import PALETTE
 from muster.machines.ids import GRID_SEATS
 from muster.machines.state import Team
 from muster.machines.vocabulary import Placeholder, TurnConfig
+from muster.nodes.asking import NodeDesk
 from muster.notify.push.desk import PushDesk
 from muster.reloading.live import LiveSettings
 from muster.sessions.prompt import Prompter
@@ -112,6 +113,7 @@ class Muster:
         """Notifications of browsers."""
 
         self.worker = worker
+        self.nodes = NodeDesk(dispatcher, store.requests)
         self.files = files
         """Files of messages; none for a team without a home on disk."""
 

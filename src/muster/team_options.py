@@ -91,5 +91,9 @@ def node_plan(home: Path, settings: Settings) -> NodePlan:
     node, kept = settings.node, database_of(home, os.environ)
     name = HERE if kept is None else NodeId(node.name or kept.node or socket.gethostname())
     return NodePlan(
-        name=name, labels=node.labels, room=node.room or None, lease_seconds=node.lease_seconds
+        name=name,
+        labels=node.labels,
+        room=node.room or None,
+        lease_seconds=node.lease_seconds,
+        replaces_lost_home=node.replaces_lost_home,
     )

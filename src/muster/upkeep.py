@@ -1,4 +1,4 @@
-"""Upkeep of an open home: unused uploads are removed, and the loss of the home is noticed."""
+"""Upkeep of an open home: unused uploads, a disk that is nearly full, the loss of the home."""
 
 import asyncio
 import logging
@@ -6,17 +6,25 @@ from pathlib import Path
 
 from muster import limits
 from muster.attachments import AttachmentFolder
+from muster.engine.dispatcher import Dispatcher
 from muster.engine.ports import Clock
 from muster.errors import HomeLost, MusterError
+from muster.home.disk import HomeDisk
 from muster.home.lock import lock_identity
+from muster.machines.commands import ReportDisk
+from muster.machines.ids import MUSTER
+from muster.machines.state import Node
 from muster.store.base import SEQ_END, EventStore, MessageSearch
 
 log = logging.getLogger(__name__)
 
 
-async def look_after(home: Path, files: AttachmentFolder, store: EventStore, clock: Clock) -> None:
-    """Look after the home until cancelled: its unused uploads, and whether it is there at all."""
+async def look_after(
+    home: Path, files: AttachmentFolder, store: EventStore, dispatcher: Dispatcher, clock: Clock
+) -> None:
+    """Look after the home until cancelled: unused uploads, its disk, whether it is there at all."""
     async with asyncio.TaskGroup() as group:
+        group.create_task(_watch_disk(files.disk, dispatcher, clock))
         group.create_task(_remove_unused(files, store, clock))
         group.create_task(_notice_loss(home, clock))
 
@@ -27,6 +35,26 @@ async def _notice_loss(home: Path, clock: Clock) -> None:
     while lock_identity(home) == own:
         await clock.sleep(limits.HOME_LOOK_SECONDS)
     raise HomeLost(home=home)
+
+
+async def _watch_disk(disk: HomeDisk, dispatcher: Dispatcher, clock: Clock) -> None:
+    """Put on record when the disk is nearly full, and when it has room again."""
+    while True:
+        try:
+            space = await asyncio.to_thread(disk.look)
+            for node in _own_nodes(dispatcher):
+                if (node.disk_low is not None) != disk.is_low:
+                    found = ReportDisk(node=node.name, is_low=disk.is_low, free_bytes=space.free)
+                    await dispatcher.send(found, actor=MUSTER)
+        except (OSError, MusterError) as error:  # a full disk takes no event; the next round tries
+            log.debug("%s", error, extra={"action": "disk_not_reported"})
+        await clock.sleep(limits.DISK_LOOK_SECONDS)
+
+
+def _own_nodes(dispatcher: Dispatcher) -> list[Node]:
+    """The node of this process, once it has started."""
+    nodes = dispatcher.team.nodes.values()
+    return [each for each in nodes if each.life == dispatcher.life]
 
 
 async def _remove_unused(files: AttachmentFolder, store: EventStore, clock: Clock) -> None:

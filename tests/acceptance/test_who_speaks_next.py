@@ -32,7 +32,7 @@ def ask(method, path, body=None):
 work = None
 while work is None or work["do"] != "stop":
     if work is None or work["do"] != "turn":
-        work = ask("GET", f"/api/agents/{name}/next?wait=30")
+        work = ask("POST", f"/api/agents/{name}/next?wait=30")
         continue
     end = {"epoch": work["epoch"], **(answers.pop(0) if answers else {})}
     if work["choosing"]:

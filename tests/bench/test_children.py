@@ -3,6 +3,7 @@
 import asyncio
 from pathlib import Path
 
+from bench import following
 from bench.boot import write_log
 from bench.contestants import running
 from bench.processes import output, python
@@ -53,6 +54,12 @@ def test_a_contestant_executes_as_many_steps_as_requested(tmp_path: Path) -> Non
     assert cost.steps == 32
     assert cost.seconds > 0
     assert log_types(folder / "home").count("user_message") == 32
+
+
+def test_every_measured_command_is_seen_by_another_process() -> None:
+    cluster, database = shared_database()
+    line = following.measure(cluster.url(database), "this disk", rounds=1)
+    assert line.median > 0
 
 
 def test_two_contestants_write_to_one_team_in_postgres(tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 """The benchmarks of search and of injected messages measure what they say."""
 
 import asyncio
+from collections.abc import Generator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -12,10 +14,20 @@ from muster.store.reading import LogReader
 from muster.store.words import words_of
 
 
-def test_a_measured_search_looks_through_every_message(tmp_path: Path) -> None:
-    (line,) = search.measure(tmp_path, 1, messages=3000)
-    assert (line.goal.value, line.goal.unit, len(line.figures)) == (50, "ms", 1)
-    with LogReader.open(tmp_path / "home" / LOG_FILE) as reader:
+@pytest.fixture
+def folder() -> Generator[Path]:
+    """A folder that the user of a PostgreSQL server may enter."""
+    with TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+def test_a_measured_search_looks_through_every_message(folder: Path) -> None:
+    lines = search.measure(folder, 1, messages=3000)
+    assert [(each.goal.value, each.goal.unit, len(each.figures)) for each in lines] == [
+        (50, "ms", 1)
+    ] * 2
+    with LogReader.open(folder / "home" / LOG_FILE) as reader:
         assert reader.last_seq() == 3000
         rare = MessageSearch(words=("e",))
         common = reader.search(rare, before=SEQ_END, limit=3000)

@@ -447,7 +447,8 @@ def test_doctor_looks_for_claude_code_where_its_runtime_does(tmp_path: Path) -> 
     assert ran.returncode == 1, ran.stderr
     found = dict(re.findall(r"agent (\w+) +(.+)", ran.stdout))
     unsigned = "no sign-in found: run `claude` and sign in, or set ANTHROPIC_API_KEY in its env"
-    assert re.search(rf"/claude [\d.]+ \(of the extra, tested\), {unsigned}$", found["Ada"])
+    held = r"\. What its permission rules .+ needs an approval; a hook checks the policy .+\.$"
+    assert re.search(rf"/claude [\d.]+ \(of the extra, tested\), {unsigned}{held}", found["Ada"])
     own = r"/claude 9\.9\.9 \(your own\); muster is tested with [\d.]+, "
     assert re.search(own + unsigned, found["Cy"])
     assert "signed in by ANTHROPIC_API_KEY" in found["Di"]

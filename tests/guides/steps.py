@@ -399,6 +399,8 @@ GUIDES: Mapping[str, Guide] = {
             "muster down\nmuster move-store": Leave("tests/store/test_moving.py runs it"),
             "muster move-store --back": Leave("tests/store/test_moving.py runs it"),
             "muster join": Leave("tests/stress/test_nodes.py runs two nodes"),
+            "[node]": Leave("tests/machines/nodes/test_nodes.py places by labels and room"),
+            "createdb muster_scale": Leave("tests/testing/test_scale.py runs it"),
         }
     ),
     "docs/guides/two-machines.md": Guide(

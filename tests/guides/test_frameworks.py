@@ -43,7 +43,11 @@ asyncio.run(main(*sys.argv[1:]))
 
 def packages() -> Path:
     """The folder of the frameworks; fails where `make` has not installed them."""
-    found = sorted((ROOT / ".venv").glob("frameworks-*/.installed"), key=os.path.getmtime)
+    found = [
+        each
+        for prefix in (ROOT / ".venv", Path(sys.prefix))  # another Python has compiled its own
+        for each in sorted(prefix.glob("frameworks-*/.installed"), key=os.path.getmtime)
+    ]
     assert found, "the frameworks are not installed: run `make frameworks`"
     return found[-1].parent
 

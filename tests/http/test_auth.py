@@ -303,7 +303,7 @@ def test_a_page_of_another_site_cannot_use_the_cookie(server: Server, stranger: 
     stranger.asked("POST", "/api/tokens", 201, json=wish, headers=ours)
 
 
-@pytest.mark.parametrize("path", ["/api/agents/Ada/next?wait=0", "/api/agents"])
+@pytest.mark.parametrize("path", ["/api/agents/Ada/messages", "/api/agents"])
 def test_a_page_of_another_port_cannot_even_read_with_the_cookie(
     path: str, server: Server, stranger: Asker, boss: Asker
 ) -> None:

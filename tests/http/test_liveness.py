@@ -115,7 +115,7 @@ def test_a_revoked_token_ends_its_long_poll_at_once_and_its_agent_is_offline(
     pm = Agent(muster)
     with ThreadPoolExecutor(1) as beside, httpx.Client(timeout=WAIT_SECONDS + 60) as http:
         path = f"{pm.url}/api/agents/{pm.name}/next?wait=60"
-        polling = beside.submit(http.get, path, headers=pm.headers)
+        polling = beside.submit(http.post, path, headers=pm.headers)
         muster.until_called(pm.name)
         pm.revoked(muster)
         answer = polling.result(WAIT_SECONDS)

@@ -1,6 +1,7 @@
 """Connections to a real server: the head of a request is bounded, apart from its body."""
 
 import asyncio
+import logging
 import resource
 import socket
 from collections.abc import Generator, Iterator
@@ -12,7 +13,12 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from muster import limits
-from muster.http.protocol import connections_max
+from muster.http.protocol import (
+    MALFORMED,
+    MALFORMED_SECONDS,
+    MalformedRequests,
+    connections_max,
+)
 from muster.http.server import HttpServer, listen, serve_until
 from muster.limits import HEAD_BYTES_MAX, UNFINISHED_REQUESTS_MAX
 from tests.live import NO_TLS, Server, live
@@ -142,3 +148,18 @@ def test_a_connection_too_many_is_told_so(monkeypatch: pytest.MonkeyPatch) -> No
     assert 0 < connections_max() < resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     monkeypatch.setattr("muster.http.protocol.connections_max", lambda: 0)
     assert asyncio.run(_end_of(b"")).startswith(b"HTTP/1.1 503 ")
+
+
+def test_a_length_and_chunks_in_one_request_are_refused(
+    server: Server, connection: socket.socket
+) -> None:
+    lines = ("content-length: 5", "transfer-encoding: chunked")
+    connection.sendall(head(server, "POST", "/api/markdown", *lines) + b"2\r\n{}\r\n0\r\n\r\n")
+    assert answer(connection).startswith(b"HTTP/1.1 400 ")
+
+
+def test_malformed_requests_are_one_line_of_log_a_minute() -> None:
+    found = MalformedRequests()
+    for now in (5000.0, 5000.0 + MALFORMED_SECONDS, 1000.0):  # at last the clock is set back
+        said = [{"msg": each, "created": now} for each in (MALFORMED, MALFORMED, "another")]
+        assert [found.filter(logging.makeLogRecord(each)) for each in said] == [True, False, True]

@@ -34,6 +34,7 @@ NOT_KEPT = {
     ("POST", "/api/route"): "changes nothing",
     ("POST", "/api/permit"): "changes nothing",
     ("POST", "/api/agents/{name}/connect"): "to be connected twice is to be connected",
+    ("POST", "/api/agents/{name}/next"): "what was handed over comes again without a known turn",
     ("POST", "/api/agents/{name}/heartbeat"): "a second heartbeat is as good as one",
     ("POST", "/api/agents/summon"): "see the last test",
     ("POST", "/api/agents/wake"): "an agent that is being woken is not woken a second time",

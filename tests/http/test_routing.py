@@ -154,6 +154,10 @@ def test_a_word_of_one_route_is_a_name_for_another_method() -> None:
     assert _found("POST", "/things/newest") == (change, {"thing": "newest"})
 
 
+def test_head_is_answered_by_the_route_of_get_alone() -> None:
+    assert _found("HEAD", "/things/a") == (show, {"thing": "a"})
+
+
 def test_a_wrong_method_is_told_the_methods_of_the_path_and_an_unknown_path_nothing() -> None:
     with pytest.raises(WrongMethod, match=r"it takes GET, POST"):
         _found("PATCH", "/things/a")

@@ -803,6 +803,27 @@ LOG = (
                 "test_a_node_that_stops_hands_over_who_may_move_and_the_others_wait_for_it",
                 "test_only_a_person_can_say_that_a_process_on_a_lost_node_is_dead",
             ],
+            "acceptance/claude/test_three_nodes.py": [
+                "test_agents_on_three_machines_speak_in_turn_and_one_outlives_its_machine_with_its_soul",
+            ],
+            "guides/test_nodes.py": [
+                "test_the_unit_of_a_node_is_valid_for_systemd",
+                "test_a_container_begins_a_team_only_if_it_may_and_joins_one_that_is_there",
+            ],
+            "http/nodes/test_elsewhere.py": [
+                "test_output_folders_and_files_of_another_machine_are_read_there_until_it_is_away",
+                "test_another_machine_checks_who_may_read",
+                "test_files_of_a_conversation_are_read_where_its_session_is_as_the_reader_who_asks",
+            ],
+            "store/test_requests.py": [
+                "test_requests_of_a_node_are_answered_by_another_one_and_leave_nothing",
+                "test_a_request_that_nobody_answers_ends_and_leaves_nothing",
+            ],
+            "web/test_nodes.py": [
+                "test_an_agent_is_moved_in_the_page_and_off_a_dead_machine_at_a_second_word",
+                "test_the_page_of_an_agent_moves_it_and_no_line_is_wider_than_a_phone",
+                "test_a_team_on_one_machine_has_no_line_of_machines_and_nowhere_to_move",
+            ],
             "simulation/test_several.py": [
                 "test_no_seat_has_two_processes_whatever_happens_to_its_machines",
                 "test_a_warden_that_does_not_kill_is_found",
@@ -840,6 +861,20 @@ LOG = (
                 "test_a_silent_server_leaves_a_commit_in_doubt_and_a_lost_question_too",
                 "test_an_older_copy_of_the_database_is_noticed_by_every_writer",
                 "test_a_process_that_is_frozen_or_killed_keeps_no_other_from_writing",
+                "test_nothing_is_lost_if_the_server_restarts_or_one_of_its_processes_is_killed",
+                "test_connections_that_are_used_up_are_named_and_waited_for",
+            ],
+            "store/test_silence.py": [
+                "test_commands_are_answered_when_a_silent_network_is_back",
+                "test_a_transaction_without_an_answer_is_given_up_in_time",
+                "test_machines_whose_network_falls_silent_are_told_the_truth",
+            ],
+            "testing/test_scale.py": [
+                "test_a_simulation_counts_events_waits_and_bytes_for_each_number_of_teams",
+            ],
+            "store/test_failover.py": [
+                "test_nothing_is_lost_by_a_failover_to_a_synchronous_standby",
+                "test_every_writer_notices_what_a_failover_to_an_asynchronous_standby_lost",
             ],
         },
     ),
@@ -986,6 +1021,7 @@ LOG = (
             "machines/turns/test_speech.py": [
                 "test_a_further_line_of_a_message_cannot_pass_for_another_speakers"
             ],
+            "cli/run/test_up.py": ["test_a_home_whose_log_is_gone_begins_no_new_team"],
             "store/test_verifying.py": [
                 "test_an_event_rewritten_with_its_checksum_breaks_the_chain",
                 "test_a_flipped_byte_a_lost_event_and_a_lost_run_of_events_are_listed",
@@ -1326,6 +1362,11 @@ EDGES = (
                 "test_a_log_without_an_index_is_indexed_in_steps_when_it_is_opened",
                 "test_a_damaged_index_fails_no_commit_and_is_rebuilt_at_the_next_start",
             ],
+            "store/test_postgres_indexing.py": [
+                "test_the_index_finds_what_reading_every_message_finds",
+                "test_several_nodes_index_no_message_twice",
+                "test_an_index_that_fails_fails_no_commit_and_no_search",
+            ],
             "views/content/test_searching.py": [
                 "test_a_snippet_marks_whole_words_as_they_were_written"
             ],
@@ -1442,6 +1483,43 @@ EDGES = (
         },
     ),
     Promise(
+        "A disk that is nearly full is said, and large writes are refused until it has room again.",
+        {
+            "http/test_disk_space.py": [
+                "test_the_reserve_of_a_small_disk_is_a_part_of_it",
+                "test_what_is_small_is_taken_and_what_is_large_leaves_the_reserve",
+                "test_a_full_disk_is_said_and_refused_before_the_log_fails_and_muster_recovers",
+            ],
+            "web/test_disk.py": ["test_a_low_disk_is_shown_until_it_has_room_again"],
+        },
+    ),
+    Promise(
+        "A commit that the disk did not confirm is told as unknown, not as refused.",
+        {
+            "store/test_unsynced.py": [
+                "test_a_commit_that_the_disk_did_not_confirm_is_in_doubt",
+            ],
+        },
+    ),
+    Promise(
+        "With an open umask, nobody else can change what muster makes, or read a home.",
+        {
+            "cli/run/test_private_files.py": [
+                "test_no_file_of_a_home_is_open_to_others_with_an_open_umask",
+                "test_nobody_else_can_change_the_folder_of_a_session_with_an_open_umask",
+            ],
+        },
+    ),
+    Promise(
+        "No GET acts: reading adds no event to the log, whoever reads.",
+        {
+            "http/test_reads.py": [
+                "test_no_read_adds_an_event_to_the_log",
+                "test_the_next_work_is_no_get_and_the_answer_names_the_method",
+            ],
+        },
+    ),
+    Promise(
         "Refused requests are on record by who tried, as one warning a minute.",
         {
             "http/test_refusals.py": [
@@ -1547,6 +1625,9 @@ EDGES = (
             "bench/test_report.py": ["test_the_environment_of_a_run_names_no_machine_and_no_path"],
             "bench/test_children.py": ["test_the_simulated_load_breaks_no_invariant"],
             "bench/test_over_http.py": ["test_a_measured_turn_is_in_the_log"],
+            "bench/test_trust.py": [
+                "test_a_log_is_verified_and_backed_up_under_load_and_metrics_are_scraped"
+            ],
         },
     ),
     Promise(
@@ -2393,6 +2474,7 @@ SUPERVISION = (
                 "test_a_tool_call_is_shown_with_its_arguments_and_its_result",
                 "test_a_flood_of_requests_is_bounded",
                 "test_a_line_that_is_nested_too_deeply_ends_no_session",
+                "test_a_program_repeats_the_channels_and_numbers_of_the_turns_in_its_prompt",
             ],
         },
     ),
@@ -2491,6 +2573,17 @@ SUPERVISION = (
             ],
             "sessions/test_told_turns.py": [
                 "test_a_session_that_ends_completes_no_turn_that_it_was_not_told_of"
+            ],
+        },
+    ),
+    Promise(
+        "What a program says about a turn that it names never counts in a later turn.",
+        {
+            "sessions/test_turn_numbers.py": [
+                "test_late_words_are_refused_and_on_record_and_the_turn_goes_on",
+                "test_a_late_end_without_words_leaves_the_printed_lines_of_the_turn",
+                "test_late_waits_are_refused_and_late_partial_text_is_not_shown",
+                "test_words_for_a_turn_that_nobody_told_it_of_are_no_words_for_the_human",
             ],
         },
     ),
@@ -2616,11 +2709,14 @@ MISSION_CONTROL = (
                 "test_more_tabs_than_a_browser_has_connections_share_one_stream_and_agree",
                 "test_a_restart_is_shown_and_no_event_is_missed",
                 "test_fifty_events_a_second_disturb_neither_focus_nor_frame_rate",
-                "test_a_view_begins_at_its_top_back_finds_the_place_and_a_lost_view_opens_later",
+                "test_a_view_begins_at_its_top_back_finds_the_place_and_no_view_waits_for_files",
             ],
             "web/test_everybody.py": ["test_axe_finds_nothing_in_any_view_and_any_dialog"],
             "web/test_firefox.py": ["test_a_person_signs_in_talks_and_answers_in_firefox"],
             "http/routes/test_state.py": ["test_everything_is_one_answer"],
+            "http/page/test_linking.py": [
+                "test_a_module_is_called_once_after_those_that_it_imports"
+            ],
         },
     ),
     Promise(
@@ -3564,6 +3660,9 @@ CLAUDE = (
                 "test_a_confined_session_reads_the_persons_settings_and_writes_its_own_folder",
             ],
             "runtimes/claude/test_parts.py": ["test_a_prompt_is_started_injected_or_queued"],
+            "runtimes/claude/test_peer.py": [
+                "test_requests_of_the_program_are_answered_and_can_be_given_up"
+            ],
             "sessions/test_tools.py": [
                 "test_no_argument_lets_a_session_act_as_another_agent",
                 "test_a_turn_announced_during_other_work_does_not_end_with_that_work",
@@ -3616,6 +3715,9 @@ CLAUDE = (
         {
             "acceptance/makers/test_one_team.py": [
                 "test_agents_of_every_maker_are_denied_and_killed_and_go_on"
+            ],
+            "stress/test_makers_killed.py": [
+                "test_a_message_is_answered_once_whatever_is_killed_in_whichever_phase"
             ],
             "sessions/test_session_policy.py": [
                 "test_a_request_that_the_policy_denies_is_answered_with_its_rule",
@@ -3794,6 +3896,15 @@ CLAUDE = (
             ],
             "acceptance/claude/test_plugin_story.py": [
                 "test_main_is_denied_what_its_subagent_may_and_the_files_tell_it",
+            ],
+            "acceptance/claude/test_typed_commands.py": [
+                "test_commands_that_run_something_past_the_hooks_are_refused",
+                "test_what_cannot_be_checked_is_not_expanded",
+                "test_a_folder_that_is_swapped_for_another_is_not_believed",
+            ],
+            "claude_plugin/typed/test_past_hooks.py": [
+                "test_what_a_typed_argument_may_complete_is_a_shell_command",
+                "test_ordinary_texts_are_none",
             ],
             "acceptance/claude/test_interactive.py": [
                 "test_what_a_person_types_is_followed_and_an_escape_is_no_riddle",
@@ -4042,6 +4153,31 @@ HOLDING = (
                 "test_the_setting_says_how_much_is_handed_over",
                 "test_a_digest_is_bounded_and_keeps_the_newest_sessions",
             ],
+            "machines/run_control/test_births.py": [
+                "test_a_birth_that_failed_is_retried_when_that_was_promised",
+                "test_no_birth_is_retried_after_its_seat_has_expired",
+                "test_the_session_of_an_expired_birth_is_stopped",
+                "test_a_seat_that_is_summoned_again_gets_a_new_session",
+            ],
+            "views/memory/test_sent.py": [
+                "test_an_agent_remembers_what_it_said_to_another_one",
+                "test_it_remembers_that_on_another_machine_too",
+            ],
+            "views/memory/test_unanswered.py": [
+                "test_a_message_that_nobody_answered_leaves_the_last_session_as_it_was",
+                "test_a_session_that_answered_something_ends_before_what_it_did_not",
+                "test_a_message_to_an_agent_that_sleeps_after_a_silent_session_takes_nothing_away",
+            ],
+            "machines/teams/test_births.py": [
+                "test_a_message_is_of_the_birth_that_it_names",
+                "test_a_seat_had_another_agent_until_the_merge_that_gave_it_away",
+            ],
+            "views/memory/test_namesakes.py": [
+                "test_an_agent_that_wins_the_seat_of_its_namesake_gets_nothing_that_was_for_it",
+                "test_words_of_a_namesake_that_lost_elsewhere_are_not_remembered_here",
+                "test_an_agent_keeps_its_folder_when_it_was_renamed_elsewhere",
+                "test_a_soul_that_waits_for_its_agent_to_sleep_is_one_version_and_has_not_lost",
+            ],
             "views/memory/test_lives.py": [
                 "test_every_session_here_and_elsewhere_is_remembered_once_in_order_of_time",
                 "test_a_machine_without_words_of_its_own_remembers_every_imported_session",
@@ -4110,8 +4246,15 @@ HOLDING = (
             "http/test_protocol.py": [
                 "test_the_oldest_of_too_many_unfinished_requests_is_ended",
             ],
+            "http/test_server.py": ["test_a_full_file_table_is_one_line_and_the_server_goes_on"],
+            "sessions/test_session_policy.py": [
+                "test_a_request_that_takes_too_long_to_judge_is_denied_in_the_worker",
+                "test_a_request_that_takes_too_long_to_describe_is_asked_without_facts",
+            ],
             "worker/test_process.py": [
                 "test_a_call_that_is_over_its_cpu_time_is_ended_and_the_worker_goes_on",
+                "test_a_call_that_handles_every_exception_is_ended_all_the_same",
+                "test_the_start_of_a_worker_does_not_count_as_time_of_its_first_call",
                 "test_a_call_that_does_not_end_is_killed_and_the_next_one_is_answered",
                 "test_the_event_loop_takes_its_steps_meanwhile",
             ],

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from tests.requirements.findings import FINDINGS
 from tests.requirements.manifest import PROMISES, Promise
 
 TESTS = Path(__file__).parents[1]
@@ -47,6 +48,13 @@ def test_every_promise_names_tests_that_exist() -> None:
         if name not in named_in(file)
     ]
     assert not missing, "it was renamed or removed; name the test that shows the promise now"
+
+
+def test_every_finding_has_tests_that_exist() -> None:
+    tests = [(each.id, *test.split("::")) for each in FINDINGS for test in each.shown_by]
+    assert {each.id for each in FINDINGS} == {found for found, *_ in tests}
+    missing = [(found, file, name) for found, file, name in tests if name not in named_in(file)]
+    assert not missing, "it was renamed or removed; name the test that shows it now"
 
 
 def test_every_promise_is_one_unique_sentence() -> None:

@@ -412,9 +412,11 @@ def _doc(owner: type[object]) -> str:
 
 
 def _field_docs(owner: type[object]) -> dict[str, str]:
-    """The docstrings below fields."""
+    """The docstrings below fields, also of those that a record has from another."""
+    bases = [base for base in owner.__bases__ if base.__module__.startswith("muster.")]
+    inherited = {name: doc for base in bases for name, doc in _field_docs(base).items()}
     body = _node(owner).body
-    return {
+    return inherited | {
         field.target.id: " ".join(str(after.value.value).split())
         for field, after in pairwise(body)
         if isinstance(field, ast.AnnAssign)

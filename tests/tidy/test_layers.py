@@ -39,6 +39,7 @@ GROUND = (
     "muster.limits",
     "muster.regular_files",
     "muster.version",
+    "muster.whole_text",
 )
 """Open to all rooms: errors, limits, safe reading of files, kinds of images, the version."""
 
@@ -62,6 +63,7 @@ ROOMS: dict[str, Room] = {
     "muster.limits": Room((), "numbers with reasons"),
     "muster.regular_files": Room((), "a hook runs it at every tool call, and loads nothing else"),
     "muster.version": Room((), "a number"),
+    "muster.whole_text": Room((), "texts, whatever record they are in"),
     "muster.permissions": Room(
         ("muster.regular_files",), "a hook runs it at every tool call, and loads nothing else"
     ),
@@ -70,7 +72,9 @@ ROOMS: dict[str, Room] = {
     "muster.machines": Room(GROUND, "a decision depends on nothing but state and command"),
     "muster.settings": Room(CORE, "settings give the machines' defaults other values"),
     "muster.home": Room(GROUND, "a client finds a server by the home, and loads no store"),
-    "muster.attachments": Room(CORE, "a file's content and its name, and no message"),
+    "muster.attachments": Room(
+        (*CORE, "muster.home.disk"), "a file's content and its name, and no message"
+    ),
     "muster.store": Room((*CORE, "muster.home"), "a store keeps events, and interprets none"),
     "muster.backup": Room(
         (*CORE, "muster.engine", "muster.home", "muster.settings.model", "muster.store"),
@@ -116,6 +120,7 @@ ROOMS: dict[str, Room] = {
             "muster.inbox",
             "muster.permissions",
             "muster.views",
+            "muster.worker",
         ),
         "a session is run through the port of its runtime, and a person told what its calls do",
     ),
@@ -147,6 +152,7 @@ ROOMS: dict[str, Room] = {
             "muster.delegation",
             "muster.engine",
             "muster.inbox",
+            "muster.nodes.asking",
             "muster.notify.push",
             "muster.reloading",
             "muster.sessions",
@@ -294,7 +300,7 @@ ROOMS: dict[str, Room] = {
         (*CORE, "muster.engine", "muster.settings"), "fakes of ports, for users' own tests too"
     ),
     "muster.upkeep": Room(
-        (*CORE, *STORE_READERS, "muster.attachments", "muster.engine", "muster.home.lock"),
+        (*CORE, *STORE_READERS, "muster.attachments", "muster.engine", "muster.home"),
         "a home is looked after beside the team, and knows nothing of it",
     ),
     "muster.app": Room(("muster",), "the composition root"),
@@ -318,12 +324,21 @@ DOORS = (
         "heartbeats are sent beside the requests of a client, and end with them",
     ),
     Door(
+        ("muster.testing.scale", "muster.testing.scale_nodes"),
+        (
+            "muster.store.postgres.connecting",
+            "muster.store.postgres.opening",
+            "muster.store.postgres.store",
+        ),
+        "the simulation of many teams is about this store",
+    ),
+    Door(
         ("muster.views.content.searching",),
         ("muster.store.words",),
         "a snippet marks the words by which the store found a message",
     ),
     Door(
-        ("muster.runtimes.claude.asking", "muster.runtimes.python.turn"),
+        ("muster.runtimes.claude.protocol.tool_server", "muster.runtimes.python.turn"),
         ("muster.sessions.tools",),
         "the tools that a model is told of are the session's own list",
     ),
@@ -365,6 +380,11 @@ DOORS = (
         ("muster.delegation.earlier",),
         ("muster.store.opening",),
         "reads the log of a session that goes on in the team's, and cannot write to it",
+    ),
+    Door(
+        ("muster.http.routes.runs",),
+        ("muster.runtimes.process.output_file",),
+        "reads the end of the file that a runtime writes",
     ),
     Door(
         ("muster.cli.setup.from_template",),
@@ -415,9 +435,9 @@ DOORS = (
         ("muster.cli.setup.doctor",),
         (
             "muster.runtimes.acp.presets",
+            "muster.runtimes.bounded",
             "muster.runtimes.claude.program",
             "muster.runtimes.codex.runtime",
-            "muster.runtimes.command",
             "muster.runtimes.once.presets",
             "muster.runtimes.process.cgroups",
             "muster.runtimes.process.orphans",
@@ -590,7 +610,6 @@ KEEPERS = {
     "msgspec": WIRE,
     "acp": Keeper(("muster.runtimes.acp",), "one runtime of several, an extra, loaded late"),
     "asyncpg": Keeper(("muster.store.postgres.connecting",), "an extra; only a database needs it"),
-    "claude_agent_sdk": Keeper(("muster.runtimes.claude",), "one runtime of several, an extra"),
     "client": Keeper(
         ("muster.claude_plugin.plugin.hook",),
         "`claude_plugin/plugin/client.py`, as a hook finds it beside itself",
@@ -633,6 +652,7 @@ KEEPERS = {
         (
             *CHANCE.who,
             "muster.store.sqlite",
+            "muster.claude_plugin.typed.surroundings",
             "muster.client",
             "muster.engine.watchdog",
             "muster.http.routes.markdown",
@@ -643,7 +663,7 @@ KEEPERS = {
         f"{CHANCE.reason}; a store measures how quick its disk is, which decides nothing else, a"
         " client bounds its own waits, the watchdog looks at the loop from a thread, rendering"
         " has a bound in CPU time, the warden is a program of its own, and the age of"
-        " output files and conversations is by the clock that dates files",
+        " output files, conversations and commands is by the clock that dates files",
     ),
     "uuid": CHANCE,
 }
@@ -767,20 +787,18 @@ def test_a_fast_verb_loads_few_modules_of_muster(call: str, home: Path) -> None:
     assert "muster.machines.commands" not in loaded, "the fold of a log needs no commands"
 
 
-def test_a_server_starts_without_the_sdk_of_claude_code() -> None:
-    """It is an extra that may not be installed, and importing it takes a second."""
+def test_sessions_of_claude_code_load_none_of_the_large_sdks() -> None:
+    """They take 40 MB and a second: the SDK of Claude Code, and that of MCP which it imports."""
+    loads = "import sys, muster.cli.run.up, muster.runtimes.claude.starting"
+    large = "{'claude_agent_sdk', 'mcp', 'pydantic', 'jsonschema', 'cryptography'}"
     ran = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "import sys, muster.cli.run.up; print('claude_agent_sdk' in sys.modules)",
-        ],
+        [sys.executable, "-c", f"{loads}; print({large} & sys.modules.keys())"],
         capture_output=True,
         text=True,
         timeout=WAIT_SECONDS,
         check=True,
     )
-    assert ran.stdout == "False\n"
+    assert ran.stdout == "set()\n"
 
 
 # ── imports of a client ───────────────────────────────────────────────────────────────────────────

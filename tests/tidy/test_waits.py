@@ -43,6 +43,10 @@ EXPIRING: dict[tuple[str, str], str] = {
         "tests/stress/hostile_inputs.py",
         "HTTPConnection(at.hostname or '', at.port, timeout=HANGS_UP_SECONDS)",
     ): "a hostile caller hangs up before it is answered",
+    (
+        "tests/stress/node_posts.py",
+        "asyncio.sleep(PAUSE_SECONDS)",
+    ): "the pause between two posts of a person",
     ("tests/testing/test_fakes.py", "clock.sleep(0.001)"): "the system clock does sleep",
     ("tests/testing/test_fakes.py", "clock.sleep(10)"): "on a manual clock",
 }

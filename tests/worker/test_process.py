@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
@@ -9,11 +10,14 @@ from itertools import count
 
 import pytest
 
+from muster.permissions.judge import judge_states
 from muster.worker import process as module
 from muster.worker.limits import TimeIsUp
 from muster.worker.process import Worker
 from tests.builders import run
 from tests.runtimes.programs import alive
+
+CHILD = "muster.worker.child"
 
 ENDLESS = partial(signal.pause)
 """A call that takes no CPU time, as one that waits for a file."""
@@ -63,6 +67,20 @@ def test_a_call_that_is_over_its_cpu_time_is_ended_and_the_worker_goes_on() -> N
             with pytest.raises(TimeIsUp):
                 await worker.run(partial(max, count()), seconds=0.05)
             assert await worker.run(partial(abs, -1), seconds=1) == 1
+
+    run(scene())
+
+
+def test_a_call_that_handles_every_exception_is_ended_all_the_same() -> None:
+    """The judge denies whatever goes wrong in it, and would go on to judge without a limit."""
+    lines = {"command": "`a` " * 15_000}
+    judging = partial(judge_states, ["MAIN"], "Bash", lines)
+
+    async def scene() -> None:
+        async with a_worker() as worker:
+            assert not (await worker.run(judging, seconds=60)).allowed
+            with pytest.raises(TimeIsUp):
+                await worker.run(judging, seconds=0.001)
 
     run(scene())
 
@@ -158,5 +176,33 @@ def test_a_worker_that_is_closed_gives_up_the_call_that_is_under_way() -> None:
         with pytest.raises(TimeIsUp):
             await worker.run(ENDLESS, seconds=60)
         return True
+
+    run(scene())
+
+
+def test_the_start_of_a_worker_does_not_count_as_time_of_its_first_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a busy machine it takes seconds to start; a call was denied that nobody had looked at."""
+    slow = f"import time; time.sleep(4); from {CHILD} import main; main()"
+    monkeypatch.setattr(module, "COMMAND", (sys.executable, "-P", "-c", slow))
+    monkeypatch.setattr(module, "GRACE_SECONDS", 3.0)
+
+    async def scene() -> None:
+        async with a_worker() as worker:
+            assert await worker.run(partial(abs, -1), seconds=0.01) == 1
+
+    run(scene())
+
+
+def test_a_worker_that_does_not_start_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "COMMAND", ("/bin/sleep", "60"))
+    monkeypatch.setattr(module, "START_SECONDS", 0.05)
+
+    async def scene() -> None:
+        async with a_worker() as worker:
+            with pytest.raises(TimeIsUp):
+                await worker.run(partial(abs, -1), seconds=1)
+            assert worker.pid is None
 
     run(scene())

@@ -164,7 +164,7 @@ def next_step(
     path = api_path("agents", name, "next")
     # without a known turn, what an answer handed over is handed over again
     once = messages and bool(known or paused)
-    return ApiRequest(method="GET", path=path, answer=Next, query=query, waits_s=wait_s, once=once)
+    return ApiRequest(method="POST", path=path, answer=Next, query=query, waits_s=wait_s, once=once)
 
 
 def _epochs(turns: Mapping[str, int] | None) -> str | None:

@@ -7,6 +7,7 @@ and there are fewer connections than descriptors.
 """
 
 import asyncio
+import logging
 import resource
 from typing import ClassVar, Final
 
@@ -24,11 +25,35 @@ _TOO_MANY: Final = (
     b"content-length: 0\r\nconnection: close\r\n\r\n"
 )
 
+MALFORMED: Final = "Invalid HTTP request received."
+"""The line of uvicorn about each request that is no HTTP."""
+
+MALFORMED_SECONDS: Final = 60.0
+
 
 def connections_max() -> int:
     """How many connections there may be: the descriptors of this process, without a reserve."""
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return most - min(limits.CONNECTION_RESERVE, most // 4)
+
+
+class MalformedRequests(logging.Filter):
+    """Lets one line a minute about malformed requests into the log: strangers can send many."""
+
+    _told_at: float | None = None
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether a line is logged."""
+        if record.msg != MALFORMED:
+            return True
+        since = MALFORMED_SECONDS if self._told_at is None else record.created - self._told_at
+        if 0 <= since < MALFORMED_SECONDS:  # below zero the clock was set back
+            return False
+        self._told_at = record.created
+        return True
+
+
+logging.getLogger("uvicorn.error").addFilter(MalformedRequests())
 
 
 class BoundedProtocol(HttpToolsProtocol):

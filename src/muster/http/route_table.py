@@ -61,11 +61,15 @@ class RouteTable:
         place.methods[route.method] = (route, names_in(route.path))
 
     def find(self, method: str, path: str) -> RouteMatch:
-        """The route for a path as it was sent, still encoded: a name may contain a slash."""
+        """The route for a path as it was sent, still encoded: a name may contain a slash.
+
+        HEAD is answered as GET; the server sends no body.
+        """
+        declared = "GET" if method == "HEAD" else method
         segments = path.split("/")
         allowed: set[str] = set()
         for place in self._root.matches(segments):
-            found = place.methods.get(method)
+            found = place.methods.get(declared)
             if found is not None:
                 route, names = found
                 return RouteMatch(route, {name: unquote(segments[at]) for at, name in names})

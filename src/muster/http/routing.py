@@ -11,7 +11,7 @@ summary. A declaration that contradicts itself raises a TypeError when its modul
 """
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from hashlib import blake2b
 from types import ModuleType
@@ -40,7 +40,7 @@ from muster.http.waiting import LongPolls
 from muster.machines.access.scopes import check_scope, outside_scope
 from muster.machines.commands import Command
 from muster.machines.identity.crew import retired_as
-from muster.machines.ids import SeatId, name_key, seat_in
+from muster.machines.ids import NodeId, SeatId, name_key, seat_in
 from muster.machines.keys import is_same_request, with_digest
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import Role, Scope
@@ -294,6 +294,10 @@ Answer = msgspec.Struct | Response | EventStream | None
 
 Handler = Callable[..., Awaitable[Answer]]
 
+NodesWithAnswer = Callable[..., Awaitable[Sequence[NodeId]]]
+"""The other nodes that may have the answer to a request, from the call and the names in its path.
+None of them: this node answers."""
+
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):
     """A path with a method, who may call it, and what goes in and comes out."""
@@ -325,6 +329,9 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     is_compressed: bool = False
     """Whether a large answer is compressed."""
 
+    of_node: "NodesWithAnswer | None" = None
+    """Finds the other nodes that may have the answer; none if it is the same on all of them."""
+
 
 def route(
     method: str,
@@ -336,6 +343,7 @@ def route(
     waits: bool = False,
     compress: bool = False,
     takes: str = "",
+    of_node: NodesWithAnswer | None = None,
 ) -> Callable[[Callable[Concatenate[ApiCall, ...], Awaitable[Answer]]], Route]:
     """Declare a handler as the route for a path; `may` names the roles, or it is `public`."""
     if public == bool(may):
@@ -364,6 +372,7 @@ def route(
             is_public=public,
             is_waiting=waits,
             is_compressed=compress,
+            of_node=of_node,
         )
 
     return declare

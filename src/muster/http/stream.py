@@ -268,6 +268,9 @@ class EventStream:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send until the reader disconnects, the stream is ended, or the feed closes."""
         await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+        if scope.get("method") == "HEAD":
+            await send(_body(b"", more=False))
+            return
         try:
             async with self._life, asyncio.TaskGroup() as tasks:
                 self._tasks, self._send = tasks, send

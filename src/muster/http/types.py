@@ -18,9 +18,6 @@ Note = Annotated[str, msgspec.Meta(max_length=NOTE_CHARS_MAX)]
 Seconds = Annotated[float, msgspec.Meta(ge=0.1, le=TURN_SECONDS_MAX)]
 """A timeout. As in the settings: a shorter one fires before any agent can act."""
 
-Epoch = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
-"""The number of a turn."""
-
 Cursor = Annotated[int, msgspec.Meta(ge=-1, le=2**53)]
 """The seq of the last event that was read; -1 is before the first."""
 

@@ -17,6 +17,7 @@ TEXT_CHARS_MAX: Final = 500
 """The beginning of a message or an error: enough to decide whether to look."""
 
 TOPICS: Final[Mapping[NeedKind, Topic]] = {
+    NeedKind.DISK: "needs",
     NeedKind.APPROVAL: "needs",
     NeedKind.QUESTION: "needs",
     NeedKind.HELD: "needs",
@@ -75,7 +76,8 @@ class NotificationBatch(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 
 def notification_of(need: NeedView, url: str) -> Notification:
     """The notification of something that needs a person; `url` is the dashboard."""
-    subject = need.agent or need.channel or "A task"
+    other = "The disk of muster" if need.kind is NeedKind.DISK else "A task"
+    subject = need.agent or need.channel or other
     text = plain(need.why)
     return Notification(
         key=need.key,

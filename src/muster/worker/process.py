@@ -17,17 +17,21 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Final, TypeVar, cast
 from weakref import WeakValueDictionary
 
 from muster.engine.tasks import TaskOwner
-from muster.worker.limits import HEAD, TimeIsUp
+from muster.worker.limits import HEAD, READY, TimeIsUp
 
 COMMAND: Final = (sys.executable, "-P", "-m", "muster.worker.child")
 
-GRACE_SECONDS: Final = 2.0
+GRACE_SECONDS: Final = 5.0
 """The time beside its limit that a call may take before the worker is killed: the limit is CPU
-time, and the worker may have to start first, on a busy machine."""
+time, which a busy machine gives slowly."""
+
+START_SECONDS: Final = 30.0
+"""The time for a worker to start, on a busy machine. No caller can lengthen it."""
 
 PREPARE_SECONDS: Final = 5.0
 """The time for a first call, which imports the module of its function."""
@@ -95,9 +99,10 @@ class Worker:
                 return False, TimeIsUp()
             if self._idle is not None:
                 self._idle.cancel()
-            process = self._running()
-            work = (exchange, process, call, seconds + GRACE_SECONDS)
-            result = await loop.run_in_executor(self._thread, *work)
+            before, process = self._process, self._running()
+            exchanging = partial(exchange, process, call, seconds + GRACE_SECONDS)
+            is_new = process is not before
+            result = await loop.run_in_executor(self._thread, partial(exchanging, is_new=is_new))
             if result is None:
                 self._end()
                 return False, TimeIsUp()
@@ -124,12 +129,16 @@ class Worker:
                 pipe.close()
 
 
-def exchange(process: subprocess.Popen[bytes], call: bytes, seconds: float) -> bytes | None:
+def exchange(
+    process: subprocess.Popen[bytes], call: bytes, seconds: float, *, is_new: bool = False
+) -> bytes | None:
     """Send a call and read its result; None if that stalls for so long."""
     assert process.stdin is not None
     assert process.stdout is not None
     writer, reader = process.stdin.fileno(), process.stdout.fileno()
     try:
+        if is_new and _read(reader, len(READY), START_SECONDS) is None:
+            return None
         if not _write(writer, HEAD.pack(len(call)) + call, seconds):
             return None
         head = _read(reader, HEAD.size, seconds)

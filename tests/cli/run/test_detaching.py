@@ -69,6 +69,13 @@ def test_a_server_in_the_background_is_ready_when_the_command_returns(team: Team
     assert (again.returncode, again.stdout) == (0, f"No muster runs in {team.home}.\n")
 
 
+def test_a_server_in_the_background_that_others_reach_without_tls_warns(team: Team) -> None:
+    line = ("up", "--detach", "--host", "0.0.0.0", "--port", "0", "--home", str(team.home))
+    ran = muster(*line)
+    assert ran.returncode == 0, ran.stderr
+    assert "listens on 0.0.0.0 without TLS" in ran.stderr
+
+
 def test_the_error_of_a_start_in_the_background_is_shown_with_its_code(team: Team) -> None:
     (team.home / "muster.toml").write_text("[server]\nport = 70000\n")
     ran = muster("up", "--detach", "--home", str(team.home))

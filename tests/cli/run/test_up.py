@@ -217,6 +217,26 @@ def test_a_damaged_log_is_refused_and_the_home_is_free_again(tmp_path: Path) -> 
         assert running.end(signal.SIGTERM) == (0, "")
 
 
+@pytest.mark.parametrize("left", [None, b""])
+def test_a_home_whose_log_is_gone_begins_no_new_team(tmp_path: Path, left: bytes | None) -> None:
+    with up(tmp_path) as running:
+        assert running.end(signal.SIGTERM) == (0, "")
+    token = (tmp_path / "operator.token").read_text()
+    for each in tmp_path.glob("team.db*"):
+        each.unlink()
+    if left is not None:
+        (tmp_path / "team.db").write_bytes(left)
+    for verb in (("up", "--port", "0"), ("status",)):
+        ran = muster(*verb, "--home", str(tmp_path))
+        assert ran.returncode == 5, ran.stderr
+        assert "team.db is damaged (missing or empty, though there is operator.token" in ran.stderr
+    assert "missing or empty" in muster("doctor", "--home", str(tmp_path)).stdout
+    assert (tmp_path / "operator.token").read_text() == token
+    (tmp_path / "operator.token").unlink()
+    with up(tmp_path) as running:
+        assert running.end(signal.SIGTERM) == (0, "")
+
+
 def test_an_ipv6_address_is_written_as_browsers_want_it() -> None:
     assert url_for("::1", 6878) == "http://[::1]:6878"
     assert url_for("127.0.0.1", 6878) == "http://127.0.0.1:6878"

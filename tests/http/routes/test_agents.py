@@ -140,7 +140,7 @@ def test_one_that_dies_while_it_waits_is_soon_offline(scene: Scene) -> None:
     headers = {"authorization": f"Bearer {scene.tokens['pm']}"}
     path = f"{scene.url}/api/agents/{scene.named('pm')}/next?wait={LONGEST_WAIT}"
     with pytest.raises(httpx.ReadTimeout):
-        httpx.get(path, headers=headers, timeout=httpx.Timeout(WAIT_SECONDS, read=0.2))
+        httpx.post(path, headers=headers, timeout=httpx.Timeout(WAIT_SECONDS, read=0.2))
     gone = (scene.named("pm"), "heartbeat_lost")
     scene.until(lambda event: (event.get("agentId"), event.get("trigger")) == gone)
     assert scene.state("pm") == "OFFLINE"

@@ -351,7 +351,7 @@ def test_a_message_is_accepted_then_delivered_then_read(
     sent = operator.post("/api/send", {"message": "hello", "targetAgent": pm.name}, 201)
     assert delivery() == "accepted"
     with asker(server, pm.token) as itself:
-        assert itself.get(f"{pm.path}/next?wait=0")["messages"][0]["text"] == "hello"
+        assert itself.post(f"{pm.path}/next?wait=0")["messages"][0]["text"] == "hello"
         assert delivery() == "delivered"
         said = itself.post(f"{pm.path}/messages", {"message": "hello, human"}, 201)
     assert delivery() == "read"

@@ -119,7 +119,7 @@ def test_an_asker_that_is_gone_is_handed_nothing(scene: Scene) -> None:
     path = f"/api/agents/{scene.named('dev')}/next?wait=30"
     headers = {"authorization": f"Bearer {scene.tokens['dev']}"}
     with pytest.raises(httpx.ReadTimeout):
-        httpx.get(
+        httpx.post(
             f"{scene.url}{path}", headers=headers, timeout=httpx.Timeout(WAIT_SECONDS, read=0.2)
         )
     scene.post("/api/send", {"message": "for you", "targetAgent": scene.named("dev")})
@@ -142,15 +142,15 @@ def test_messages_are_handed_over_once_however_many_ask(
 
 def test_an_agent_asks_for_itself_only(scene: Scene) -> None:
     path = f"/api/agents/{scene.named('pm')}/next?wait=0"
-    assert scene.refused("GET", path, by="dev", status=403)["code"] == "forbidden"
-    assert scene.get(path)["do"] == "turn"  # the operator may act as everybody
-    scene.refused("GET", "/api/agents/nobody/next", status=404)
+    assert scene.refused("POST", path, by="dev", status=403)["code"] == "forbidden"
+    assert scene.post(path)["do"] == "turn"  # the operator may act as everybody
+    scene.refused("POST", "/api/agents/nobody/next", status=404)
 
 
 @pytest.mark.parametrize("query", ["wait=-1", "wait=61", "wait=nan", "known=design", "known=a:b"])
 def test_a_question_that_makes_no_sense_is_refused(query: str, scene: Scene) -> None:
     path = f"/api/agents/{scene.named('pm')}/next?{query}"
-    assert scene.refused("GET", path, by="pm", status=422)["code"] == "invalid"
+    assert scene.refused("POST", path, by="pm", status=422)["code"] == "invalid"
 
 
 def test_turns_that_are_known_are_channels_with_numbers() -> None:

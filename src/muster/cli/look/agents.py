@@ -5,6 +5,7 @@ Text of agents is hostile: it is printed line by line, without terminal control 
 
 import sys
 from collections.abc import Iterator
+from heapq import merge
 from pathlib import Path
 from typing import Final
 
@@ -18,15 +19,16 @@ from muster.cli.render import Look, Row, Tone, clean, count, json_line, paint, t
 from muster.cli.terminal import look
 from muster.engine.loading import load
 from muster.errors import NotFound
-from muster.machines.state import Agent, Status
+from muster.machines.state import Agent, Status, Team
 from muster.machines.turns.speech import speaker_label
-from muster.store.base import ReadableLog
+from muster.store.base import LogFilter, ReadableLog, Stored
 from muster.store.codec import decode
 from muster.store.opening import open_reader
 from muster.views.agents import view_agents
 from muster.views.answers.agents import AgentList, AgentView, Button
 from muster.views.answers.messages import MessageDocument
 from muster.views.content.messages import MESSAGE_TYPES, thread_of
+from muster.views.memory.transcripts import SENT_TYPES, is_said_by, may_be_sent_by
 from muster.views.messages import message_document
 
 PAGE: Final = 64
@@ -119,28 +121,49 @@ def transcript(home: Path, as_json: bool, whole: bool, name: str) -> None:
     with open_reader(home) as reader:
         team = load(reader)
         agent = need_agent(team, name)
-        for message in _thread(reader, agent, team.seq, whole=whole):
+        after = 0 if whole else agent.transcript_from
+        thread = _thread(reader, agent, after, whole=whole)
+        for message in merge(thread, _sent(reader, team, agent, after), key=lambda each: each.seq):
+            if message.seq > team.seq:
+                break
             if as_json:
                 sys.stdout.write(f"{json_line(msgspec.json.encode(message))}\n")
             else:
-                sys.stdout.write(f"{_said(message, shown)}\n")
+                sys.stdout.write(f"{_said(message, agent, shown)}\n")
 
 
 def _thread(
-    reader: ReadableLog, agent: Agent, last: int, *, whole: bool
+    reader: ReadableLog, agent: Agent, after: int, *, whole: bool
 ) -> Iterator[MessageDocument]:
-    """The messages of an agent's last session, or all, up to the loaded event."""
-    where, after = thread_of(agent.seat), 0 if whole else agent.transcript_from
+    """The messages of an agent's last session, or all."""
+    for each in _read(reader, after, thread_of(agent.seat)):
+        if whole or each.type in MESSAGE_TYPES:
+            yield message_document(decode(each.data), agent)
+
+
+def _sent(reader: ReadableLog, team: Team, agent: Agent, after: int) -> Iterator[MessageDocument]:
+    """The messages of the agent to other agents alone, with the delivery of each."""
+    if agent.sent <= after:
+        return
+    for each in _read(reader, after, LogFilter(types=SENT_TYPES)):
+        if each.seat is None or not may_be_sent_by(agent, each):
+            continue
+        event = decode(each.data)
+        if is_said_by(agent, event):
+            yield message_document(event, team.agent(each.seat))
+
+
+def _read(reader: ReadableLog, after: int, where: LogFilter) -> Iterator[Stored]:
     while page := reader.read(after=after, limit=PAGE, where=where):
-        for each in page:
-            if each.seq <= last and (whole or each.type in MESSAGE_TYPES):
-                yield message_document(decode(each.data), agent)
+        yield from page
         after = page[-1].seq
 
 
-def _said(message: MessageDocument, shown: Look) -> str:
+def _said(message: MessageDocument, agent: Agent, shown: Look) -> str:
     at = paint(f"{message.created_at.astimezone():%Y-%m-%d %H:%M:%S}", Tone.DIM, shown)
-    label = speaker_label(message.speaker_name, message.channel)
+    by_agent = message.speaker_type == "agent"
+    to = message.target_agent if by_agent and message.speaker_name == agent.id else None
+    label = speaker_label(message.speaker_name, message.channel, to)
     speaker = paint(f"{label}:", Tone.STRONG, shown)
     first, *more = _lines(message.text)
     told = "\n    ".join([first, *more])

@@ -15,6 +15,7 @@ from muster.cli.options import home_option
 from muster.cli.render import count
 from muster.engine.loading import load
 from muster.machines.documents import MessageCopy
+from muster.machines.state import Team
 from muster.machines.teams.importing import message_copy, said_order
 from muster.machines.teams.papers import documents_of
 from muster.regular_files import open_for_owner_only
@@ -38,7 +39,7 @@ def export(home: Path, file: Path) -> None:
     """
     with open_reader(home) as reader:
         team = load(reader)
-        messages = sorted(_messages(reader, team.seq), key=said_order)
+        messages = sorted(_messages(reader, team), key=said_order)
     documents = documents_of(team)
     content = write_paper(team.human, documents, messages)
     if str(file) == "-":
@@ -49,11 +50,11 @@ def export(home: Path, file: Path) -> None:
     click.echo(f"{file}: {agents}, {said}")
 
 
-def _messages(reader: ReadableLog, last: int) -> Iterator[MessageCopy]:
+def _messages(reader: ReadableLog, team: Team) -> Iterator[MessageCopy]:
     after = 0
     while page := reader.read(after=after, limit=PAGE, where=MESSAGES):
         for each in page:
-            copy = message_copy(decode(each.data)) if each.seq <= last else None
+            copy = message_copy(decode(each.data), team) if each.seq <= team.seq else None
             if copy is not None:
                 yield copy
         after = page[-1].seq

@@ -19,7 +19,7 @@ from muster.cli.render import Look, Tone, clean, file_size, json_line, paint
 from muster.cli.terminal import look
 from muster.engine.loading import load
 from muster.errors import Invalid
-from muster.machines.ids import SeatId, SessionId
+from muster.machines.ids import HERE, SeatId, SessionId
 from muster.machines.run_control.schedule import interval_s
 from muster.machines.state import Agent
 from muster.settings.agents import AGENTS
@@ -83,10 +83,16 @@ def logs(
         known = None if session is None else _session(reader, agent, session)
         asked = OutputFilter(since=begin, session=known, stream=stream)
         found = _newest(reader, agent.seat, lines, team.seq, asked)
-    shown = _Printer(home / AGENTS / agent.folder_name / OUTPUT_FILE, as_json, look())
+    shown = _Printer(_output_file(home, agent), as_json, look())
     shown.begin(found, lines)
     if follow:
         _follow(home, agent.id, team.seq, shown, asked)
+
+
+def _output_file(home: Path, agent: Agent) -> str:
+    """Where the complete output is: in the home, or on the disk of the node that it belongs to."""
+    file = Path(AGENTS) / agent.folder_name / OUTPUT_FILE
+    return str(home / file) if agent.node in (None, HERE) else f"{agent.node}:{file}"
 
 
 def _moment(text: str) -> datetime:
@@ -169,7 +175,7 @@ def _follow(home: Path, agent: str, after: int, shown: "_Printer", asked: Output
 class _Printer:
     """Prints pieces of output, with a line where another session begins."""
 
-    def __init__(self, file: Path, as_json: bool, shown: Look) -> None:
+    def __init__(self, file: str, as_json: bool, shown: Look) -> None:
         self._file = file
         self._as_json = as_json
         self._look = shown

@@ -132,6 +132,8 @@ def _about(need: NeedView) -> str:
     """The agent, channel or request that the need is about."""
     if need.can_go_on and need.channel is not None:
         return f"#{clean(need.channel)}"
+    if need.kind is NeedKind.DISK:
+        return "The disk of muster"
     if need.agent is None:
         return clean(str(need.conversation))
     return clean(need.agent) + (f" in #{clean(need.channel)}" if need.channel else "")
@@ -141,6 +143,8 @@ def remedy(need: NeedView) -> str:
     """The command that answers a need."""
     agent = clean(need.agent or "")
     match need.kind:
+        case NeedKind.DISK:
+            return "make room on the disk of the home; muster goes on by itself"
         case NeedKind.APPROVAL:
             return f"muster approve {need.approval}, or muster deny {need.approval}"
         case NeedKind.QUESTION | NeedKind.HELD:
@@ -153,12 +157,11 @@ def remedy(need: NeedView) -> str:
         case NeedKind.LIMIT | NeedKind.RUNAWAY:
             on = f"muster needs more {need.key}" if need.can_go_on else f"muster start {agent}"
             return f"{on}, or muster needs done {need.key}"
-        case NeedKind.FAILED:
-            return f"muster why {agent}, then muster start {agent}"
         case NeedKind.REVIEW:
             name = need.key.partition(":")[2]
             return f"muster workspace merge {name}, or muster workspace discard {name} --force"
         case NeedKind.REQUEST:
             return f"muster ask TEXT, or muster needs done {need.key}"
-        case NeedKind.FAILING | NeedKind.STUCK | NeedKind.CONFLICT:
-            return f"muster why {agent}"
+        case NeedKind.FAILED | NeedKind.FAILING | NeedKind.STUCK | NeedKind.CONFLICT:
+            then = f", then muster start {agent}" if need.kind is NeedKind.FAILED else ""
+            return f"muster why {agent}{then}"

@@ -5,7 +5,7 @@ import os
 import resource
 import socket
 import webbrowser
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -118,7 +118,7 @@ def up(
     if detach:
         if not demo:
             remember_database(home, settings.store, database, node)
-        return start_detached(home, options)
+        return _start_detached(home, options, settings)
     notifier = Notifier.take(os.environ)
     _allow_many_files()
     # bind the port before creating the home: a failed start leaves no files
@@ -137,6 +137,13 @@ def up(
         start = ServerStart(notifier, options, load, detached=detached, encrypted=encrypted)
         asyncio.run(_run(home, settings, listener, start))
     return 0
+
+
+def _start_detached(home: Path, options: Sequence[str], settings: Settings) -> int:
+    code = start_detached(home, options)
+    if code == 0 and settings.server.is_exposed:
+        click.echo(EXPOSED.format(host=settings.server.host), err=True)
+    return code
 
 
 def _check_database(ctx: click.Context, url: str | None, *, demo: bool) -> None:

@@ -19,6 +19,7 @@ import msgspec
 from muster.delegation.folder.private_files import check_links, check_place
 from muster.delegation.folder.workspace import outputs_of
 from muster.errors import NotFound
+from muster.http.nodes.elsewhere import session_node
 from muster.http.routing import EVERYBODY, ApiCall, route
 from muster.images import image_type_of
 from muster.machines.events import Event
@@ -120,7 +121,7 @@ class LookView(View, frozen=True, kw_only=True):
     """Whether the file was changed since the conversation recorded it."""
 
 
-@route("GET", "/api/conversations/{conversation}/file", may=EVERYBODY)
+@route("GET", "/api/conversations/{conversation}/file", may=EVERYBODY, of_node=session_node)
 async def look_at_file(call: ApiCall, conversation: str, query: FileQuery) -> LookView:
     """Show a file that a conversation has made: its text or a picture."""
     conversation = ConversationId(conversation)

@@ -5,6 +5,7 @@ import msgspec
 from muster.http.routing import EVERYBODY, OPERATOR, ApiCall, route
 from muster.http.types import Body, Note
 from muster.machines.commands import StopMuster
+from muster.team import Muster
 from muster.version import __version__
 from muster.views.answers.channels import ShutdownReport
 from muster.views.run.shutdown import view_shutdown
@@ -20,13 +21,19 @@ class Health(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 @route("GET", "/api/health", public=True)
 async def health(call: ApiCall) -> Health:
-    """Report that muster runs, is stopping, or cannot write its log.
+    """Report that muster runs, is stopping, cannot write its log, or that its disk is nearly full.
 
     Needs no token: it says nothing about the team.
     """
-    failing = "failing" if call.muster.dispatcher.is_failing else "ok"
-    status = failing if call.muster.team.shutdown is None else "stopping"
-    return Health(status=status, version=__version__, seq=call.team.seq)
+    return Health(status=_status(call.muster), version=__version__, seq=call.team.seq)
+
+
+def _status(muster: Muster) -> str:
+    if muster.team.shutdown is not None:
+        return "stopping"
+    if muster.dispatcher.is_failing:
+        return "failing"
+    return "disk_low" if muster.files is not None and muster.files.disk.is_low else "ok"
 
 
 class ShutdownBody(Body, frozen=True, kw_only=True):

@@ -12,11 +12,11 @@ from muster.errors import Invalid
 from muster.http.attaching import Digests, answered, attached
 from muster.http.recording import record
 from muster.http.routing import EVERYBODY, PEOPLE, SPEAKERS, ApiCall, route
-from muster.http.types import Epoch, Query, Seq, StrictBody
+from muster.http.types import Query, Seq, StrictBody
 from muster.identity import waking
 from muster.machines.attachments import IMAGE_TYPES, is_broken_image
 from muster.machines.commands import PostMessage, SendMessage, Speak
-from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId
+from muster.machines.ids import LEAD_SEAT, ChannelId, Epoch, SeatId
 from muster.machines.vocabulary import AttachedFile, InterruptMode, Role
 from muster.settings.agent_programs import IMAGE_RUNTIMES
 from muster.settings.in_force import table_of

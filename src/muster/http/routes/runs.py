@@ -4,27 +4,38 @@ Only people set the desired state. The machine decides what follows from it (a s
 ends), and the agent's runtime does it.
 """
 
+import asyncio
+import os
+from pathlib import Path
 from typing import Annotated, Final, Literal
 
 import msgspec
 
+from muster.errors import Forbidden, NotFound
 from muster.http.log_pages import read_slice
-from muster.http.routing import EVERYBODY, PEOPLE, ApiCall, route
+from muster.http.nodes.elsewhere import agent_node
+from muster.http.routing import EVERYBODY, PEOPLE, PEOPLE_AND_VIEWERS, ApiCall, route
 from muster.http.types import Body, Cursor, Instant, Note, Query, in_utc
 from muster.identity.waking import with_memory
 from muster.machines.commands import InterruptWork, RestartAgent, RetryMessages, SetDesired
 from muster.machines.ids import SessionId
 from muster.machines.state import Agent
 from muster.machines.vocabulary import RunMode
+from muster.regular_files import open_regular
+from muster.runtimes.process.output_file import OUTPUT_FILE
+from muster.sessions.environment import AGENTS_FOLDER
 from muster.store.base import LogFilter, Stored
 from muster.views.agents import view_run
 from muster.views.answers.agents import OutputPage, RunView
+from muster.views.answers.nodes import OutputFilePage
 from muster.views.run.output import OUTPUT, OutputFilter, view_output
 from muster.views.run.session_names import requests_of, session_among, session_seq
 
 OUTPUTS: Final = 100
 OUTPUTS_MAX: Final = 256
 """Pieces of output in a page: of 16 KiB each, as much as a page of the log."""
+
+OUTPUT_PART_BYTES: Final = 256 * 1024
 
 
 class RunBody(Body, frozen=True, kw_only=True):
@@ -139,3 +150,44 @@ async def read_output(call: ApiCall, name: str, query: OutputQuery) -> OutputPag
     found, after, more = await read_slice(call, where, query.after, query.limit, wanted)
     output = tuple(view_output(each.data) for each in found)
     return OutputPage(output=output, after=after, more=more)
+
+
+class OutputFileQuery(Query, frozen=True, kw_only=True):
+    """Which part of an output file."""
+
+    before: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    """Where the part ends, in bytes; left out, it is the end of the file."""
+
+
+@route("GET", "/api/agents/{name}/output/file", may=PEOPLE_AND_VIEWERS, of_node=agent_node)
+async def read_output_file(call: ApiCall, name: str, query: OutputFileQuery) -> OutputFilePage:
+    """Read the end of an agent's output file, which has what events leave out."""
+    agent, settings = call.agent(name), call.muster.settings.path
+    if agent.seat in call.access.insiders:
+        remedy = "It is in a private channel; a member or an operator may."
+        raise Forbidden(who="You", act=f"read the output file of {agent.id!r}", remedy=remedy)
+    if settings is None:
+        raise NotFound(kind="output file", name=agent.id)
+    path = settings.parent / AGENTS_FOLDER / agent.folder_name / OUTPUT_FILE
+    try:
+        size, start, part = await asyncio.to_thread(_end_of, path, query.before)
+    except (OSError, ValueError) as gone:
+        raise NotFound(kind="output file", name=agent.id) from gone
+    return OutputFilePage(
+        node=call.muster.dispatcher.node,
+        path=str(path.relative_to(settings.parent)),
+        size=size,
+        start=start,
+        text=part.decode(errors="replace"),
+    )
+
+
+def _end_of(path: Path, before: int | None) -> tuple[int, int, bytes]:
+    """The size of a file, and the part of it that ends at a place, or at its end."""
+    opened = open_regular(path, follow_links=False)
+    with os.fdopen(opened, "rb") as file:
+        size = os.fstat(opened).st_size
+        end = size if before is None else min(before, size)
+        start = max(end - OUTPUT_PART_BYTES, 0)
+        file.seek(start)
+        return size, start, file.read(end - start)

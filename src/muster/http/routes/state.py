@@ -98,6 +98,9 @@ class StateView(View, frozen=True, kw_only=True):
     settings_waiting: tuple[str, ...]
     """The changed settings that hold after a restart of muster, for operators."""
 
+    nodes: int
+    """How many machines run the team."""
+
     shutdown: ShutdownView | None
     """Set while muster is shutting down."""
 
@@ -151,6 +154,7 @@ async def show_state(call: ApiCall, query: StateQuery) -> StateView:
         settings_problem=in_force.trouble if is_operator else "",
         settings_waiting=in_force.waiting if is_operator else (),
         notice=_notice(call),
+        nodes=len(team.nodes),
         shutdown=view_shutdown(call.team),
         needs=view_needs(team, now),
         agents=agents,

@@ -4,7 +4,7 @@ An agent's token acts for that agent. The operator names the agent, or means the
 
     POST /api/channels/design/turn/complete?wait=30     end the turn, then wait for the next work
 
-A turn that is ended with `wait` answers like `GET /api/agents/{name}/next`: one request a turn
+A turn that is ended with `wait` answers like `POST /api/agents/{name}/next`: one request a turn
 instead of two.
 """
 
@@ -16,7 +16,7 @@ from muster.errors import Invalid
 from muster.http.parsing import parse_known
 from muster.http.recording import place_of, record, record_told
 from muster.http.routing import ACTORS, PEOPLE, SPEAKERS, ApiCall, route
-from muster.http.types import Epoch, Note, Query, Seconds, StrictBody
+from muster.http.types import Note, Query, Seconds, StrictBody
 from muster.inbox.errands import Wanted
 from muster.limits import PARTIAL_CHARS_MAX
 from muster.machines.commands import (
@@ -27,7 +27,7 @@ from muster.machines.commands import (
     Speak,
     WaitTurn,
 )
-from muster.machines.ids import ChannelId, SeatId
+from muster.machines.ids import ChannelId, Epoch, SeatId
 from muster.machines.state import TurnState
 from muster.machines.vocabulary import Awaits, Role
 from muster.views.answers import Recorded

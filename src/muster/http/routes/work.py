@@ -1,10 +1,11 @@
 """The next work of an agent: a long poll for agents that read no event stream.
 
-    GET /api/agents/pm/next                  a fresh start: its turn is handed out, again if need be
-    GET /api/agents/pm/next?known=design:7   it works on turn 7 in 'design': only what is new
-    GET /api/agents/pm/next?paused=design:7  it knows that turn 7 is paused, and waits to go on
-    GET /api/agents/pm/next?known=design:7&channel=design   only news of that turn
+    POST /api/agents/pm/next                  a fresh start: its turn is handed out, perhaps again
+    POST /api/agents/pm/next?known=design:7   it works on turn 7 in 'design': only what is new
+    POST /api/agents/pm/next?paused=design:7  it knows that turn 7 is paused, and waits to go on
+    POST /api/agents/pm/next?known=design:7&channel=design   only news of that turn
 
+It is a POST: the messages of an answer count as handed over, so no link, prefetch or proxy may ask.
 The order of work, and the delivery of messages, belong to `inbox/inbox.py`.
 """
 
@@ -46,7 +47,7 @@ class NextQuery(Query, frozen=True, kw_only=True):
     person removed it, it stays out."""
 
 
-@route("GET", "/api/agents/{name}/next", may=ACTORS, waits=True)
+@route("POST", "/api/agents/{name}/next", may=ACTORS, waits=True)
 async def next_work(call: ApiCall, name: str, query: NextQuery) -> Next:
     """Wait for the next work of an agent: its turn, messages, stop, or nothing yet."""
     agent = call.acting_as(name)
@@ -59,6 +60,6 @@ async def next_work(call: ApiCall, name: str, query: NextQuery) -> Next:
         places=query.places,
     )
     found = await call.muster.inbox.next(
-        agent.seat, call.send, wanted, wait_s=query.wait, actor=call.caller.actor
+        agent.seat, call.send_more, wanted, wait_s=query.wait, actor=call.caller.actor
     )
     return await record_told(call, agent.seat, found)

@@ -10,10 +10,10 @@ from functools import partial
 from starlette.responses import Response
 
 from muster.errors import Forbidden, InvalidToken, NotFound, SignInExpired
+from muster.http.page.static import front, sign_in_page
 from muster.http.routing import OPERATOR, PEOPLE_AND_VIEWERS, ApiCall, JsonResponse, route
 from muster.http.signing_in.digests import digest
 from muster.http.signing_in.opening import PRIVATE, SignedIn, cookie_place, opened
-from muster.http.static import front, sign_in_page
 from muster.http.types import Body
 from muster.views.answers.sign_ins import BrowserView, SignedInBrowsers, SignInCode
 from muster.views.markdown import render_all

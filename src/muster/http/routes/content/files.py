@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from muster import limits
 from muster.http.attaching import folder_of, named_file
+from muster.http.nodes.elsewhere import file_nodes
 from muster.http.parsing import read_body
 from muster.http.routing import EVERYBODY, SPEAKERS, ApiCall, route
 from muster.http.types import Query
@@ -50,7 +51,7 @@ async def upload_file(call: ApiCall, query: UploadQuery) -> AttachedFile:
     return await folder_of(call).keep(content, name=query.name, by=call.caller.actor)
 
 
-@route("GET", "/api/files/{digest}", may=EVERYBODY)
+@route("GET", "/api/files/{digest}", may=EVERYBODY, of_node=file_nodes)
 async def download_file(call: ApiCall, digest: str) -> Response:
     """The content of a file, for callers that may read a message that has it."""
     check_digest(digest)
