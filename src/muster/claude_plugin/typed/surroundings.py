@@ -13,6 +13,13 @@ from muster.regular_files import read_regular
 ADD_FOLDER: Final = "--add-dir"
 PLUGIN_FOLDER: Final = "--plugin-dir"
 
+START_SECONDS: Final = 0.03
+"""What is added to the start of a process, so that a file written just before it is older.
+
+The system tells both the start and the present in hundredths of a second, rounded down, and the
+time of a file by a clock of its own. Claude Code reads its commands later than that.
+"""
+
 
 class Surroundings(NamedTuple):
     """The folders, the arguments and the start of a running Claude Code."""
@@ -32,7 +39,7 @@ class Surroundings(NamedTuple):
         told = environ.get("CLAUDE_CONFIG_DIR")
         config = Path(told) if told else Path(environ.get("HOME") or "/") / ".claude"
         began = began_of(pid) if pid else 0.0
-        started = time.time() - (now() - began) if began else 0.0
+        started = time.time() - (now() - began) + START_SECONDS if began else 0.0
         return cls(project, cwd, config, _arguments(pid), started)
 
     @property
