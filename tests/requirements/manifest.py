@@ -3902,6 +3902,9 @@ CLAUDE = (
                 "test_what_cannot_be_checked_is_not_expanded",
                 "test_a_folder_that_is_swapped_for_another_is_not_believed",
             ],
+            "claude_plugin/typed/test_surroundings.py": [
+                "test_a_file_is_older_than_a_process_that_was_started_right_after",
+            ],
             "claude_plugin/typed/test_past_hooks.py": [
                 "test_what_a_typed_argument_may_complete_is_a_shell_command",
                 "test_ordinary_texts_are_none",

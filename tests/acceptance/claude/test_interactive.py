@@ -142,7 +142,8 @@ def test_what_a_person_types_is_followed_and_an_escape_is_no_riddle(
         terminal.clear()
         terminal.type("are you still there")
         terminal.until("Yes, I am.")
-        until(lambda: history(box.work)[-1] == ("conversation_end", "conv_003"))
+        last = ("conversation_end", "conv_003")
+        until(lambda: history(box.work)[-1] == last, lambda: history(box.work))
     assert history(box.work) == [
         ("session_init", ""),
         ("conversation_start", "conv_001"),
